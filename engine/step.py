@@ -1,0 +1,109 @@
+"""The contract between a model, a runtime and the session: a model yields steps, a runtime executes them.
+
+`Model.unit` is a generator. It yields a `Step`, is sent that step's result, and at last returns an `Outcome`. So a
+model's control flow reads as plain Python, and timing, replay and fallback stay out of it. Entered by the engine thread.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.plan import Plan
+
+
+class Event(StrEnum):
+    """What a unit was: it listened, it spoke, or it closed a turn."""
+
+    LISTEN = "LISTEN"
+    SPEAK = "SPEAK"
+    FLUSH = "FLUSH"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage's work in one unit.
+
+    Args:
+        stage: The timeline's name.
+        shape: The exact shape, as the plan knows it.
+        ticks: Ticks of the stage's output clock, or -1 where only the result tells (then `ticks_of`).
+        run: Does the work, eagerly.
+        ticks_of: The ticks that a result holds.
+    """
+
+    stage: str
+    shape: tuple[int, ...]
+    ticks: int
+    run: Callable[[], Any]
+    ticks_of: Callable[[Any], int] | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of the transcript."""
+
+    who: str  # "user" | "agent"
+    text: str
+    kind: str  # "heard" | "said" | "unsaid"
+    source: str = ""  # of an answer: "intent" | "model"
+
+
+@dataclass(frozen=True)
+class Playing:
+    """What the session tells a model about its own voice as a unit begins.
+
+    Args:
+        sounding: Whether the agent's voice sounded in this unit's chunk.
+        unplayed_samples: Samples of the model's audio not yet played when the chunk ended.
+    """
+
+    sounding: bool = False
+    unplayed_samples: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a unit came to.
+
+    Args:
+        event: LISTEN, SPEAK or FLUSH.
+        audio: float32 mono at the model's output rate, at most one cadence long; empty where nothing is said.
+        transcript: New lines, in order.
+        flush: Drop what is queued for playing, with a fade: the user has barged in.
+        last_voiced_sample: Session sample (input rate) at which the user's turn, now answered, last had voice; only on
+            the unit whose audio begins an answer.
+    """
+
+    event: Event
+    audio: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    transcript: tuple[Said, ...] = ()
+    flush: bool = False
+    last_voiced_sample: int | None = None
+
+
+UnitSteps = Generator[Step, Any, Outcome]
+
+
+class Model(Protocol):
+    """What a session runs: a model bound to one runtime's stages, its weights and its arena."""
+
+    name: str
+    input_rate_hz: int
+    output_rate_hz: int
+    plan: Plan
+
+    def prepare(self) -> None:
+        """Load, warm up and fill what is constant; after this no unit meets a first time."""
+        ...
+
+    def unit(self, chunk: NDArray[np.float32], playing: Playing) -> UnitSteps:
+        """One cadence: `chunk` is float32 mono [chunk samples] at `input_rate_hz`."""
+        ...
+
+    def end_turn(self) -> None:
+        """Forget the turn at hand, after a stage raised."""
+        ...
