@@ -1,0 +1,48 @@
+"""The timing log: its records, the writer that a session holds, and the reader.
+
+Never imports torch. See `records` for what a line says and `engine/timing.schema.json` for the same as JSON Schema.
+"""
+
+from engine.timing.records import (
+    SCHEMA,
+    AnyRecord,
+    AudioRecord,
+    AudioSetup,
+    Device,
+    End,
+    Fault,
+    GpuRecord,
+    MemoryRecord,
+    PlanSummary,
+    Record,
+    Reset,
+    SessionHeader,
+    StageRecord,
+    StageShape,
+    StepRecord,
+    Transcript,
+    UnitRecord,
+)
+from engine.timing.writer import LogWriter
+
+__all__ = [
+    "SCHEMA",
+    "AnyRecord",
+    "AudioRecord",
+    "AudioSetup",
+    "Device",
+    "End",
+    "Fault",
+    "GpuRecord",
+    "LogWriter",
+    "MemoryRecord",
+    "PlanSummary",
+    "Record",
+    "Reset",
+    "SessionHeader",
+    "StageRecord",
+    "StageShape",
+    "StepRecord",
+    "Transcript",
+    "UnitRecord",
+]
