@@ -3,6 +3,7 @@
 Never imports torch. See `records` for what a line says and `engine/timing.schema.json` for the same as JSON Schema.
 """
 
+from engine.timing.reader import Log, read_log
 from engine.timing.records import (
     SCHEMA,
     AnyRecord,
@@ -34,6 +35,7 @@ __all__ = [
     "End",
     "Fault",
     "GpuRecord",
+    "Log",
     "LogWriter",
     "MemoryRecord",
     "PlanSummary",
@@ -45,4 +47,5 @@ __all__ = [
     "StepRecord",
     "Transcript",
     "UnitRecord",
+    "read_log",
 ]
