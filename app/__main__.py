@@ -1,0 +1,44 @@
+"""The command line: one parser, one command a module, errors in one line.
+
+Exit codes: 0, 1 (it ran and failed), 2 (it was asked wrongly), 130 (stopped by Ctrl-C).
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from app.commands import models
+from engine.errors import CadenceError
+
+COMMANDS = (models,)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every command's parser under one."""
+    parser = argparse.ArgumentParser(
+        prog="duplexcadence",
+        description="Talk with a full-duplex speech model on your own machine, and see every second land before its "
+        "deadline.",
+    )
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    args = build_parser().parse_args(argv)
+    try:
+        code: int = args.run(args)
+    except CadenceError as error:
+        sys.stderr.write(f"duplexcadence: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("duplexcadence: stopped\n")
+        return 130
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

