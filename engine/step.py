@@ -107,3 +107,8 @@ class Model(Protocol):
     def end_turn(self) -> None:
         """Forget the turn at hand, after a stage raised."""
         ...
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being heard out or answered."""
+        ...

@@ -1,0 +1,176 @@
+"""A conversation, one cadence at a time: a chunk in, a decision, perhaps speech out, and a line in the log.
+
+The session knows no model by name, no sound card and no window. It is handed a clock, so the same conversation runs at
+real time, as fast as it goes, or by a test's hand. Entered by the engine thread.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine.arena import Arena
+from engine.chunk import Chunk
+from engine.clock import NS, Clock
+from engine.playout import Playout
+from engine.runtime import Runtime
+from engine.step import Event, Model, Outcome, Playing
+from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, StageRecord, Transcript, UnitRecord
+
+AUDIBLE_LEVEL = 0.01
+
+
+class Speaker(Protocol):
+    """Whoever plays what the playout holds; a sound card does so by itself."""
+
+    def advance(self, now_ns: int) -> None:
+        """Play everything that sounds before `now_ns`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit that has been run: its record, and what it came to."""
+
+    record: UnitRecord
+    outcome: Outcome
+
+
+class Session:
+    """Runs a model's units against their deadlines.
+
+    Args:
+        model: Prepared; its state lies in `arena`.
+        runtime: Executes the model's steps.
+        arena: Committed one unit ahead, in the slack.
+        playout: Holds the agent's voice until it sounds.
+        clock: The only source of time.
+        log: Takes a line a unit; None where no log was asked for.
+        speaker: Advanced with the clock in a headless run; None where a sound card plays.
+        memory: Reads the bytes that a unit's record states.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        runtime: Runtime,
+        arena: Arena,
+        playout: Playout,
+        clock: Clock,
+        *,
+        log: LogWriter | None = None,
+        speaker: Speaker | None = None,
+        memory: Callable[[], MemoryRecord],
+    ) -> None:
+        self.model, self.runtime, self.arena, self.playout, self.clock = model, runtime, arena, playout, clock
+        self._log, self._speaker, self._memory = log, speaker, memory
+        self._origin_ns = 0
+        self._heard_samples = 0
+
+    def begin(self, arrival_ns: int) -> None:
+        """The session starts: its first chunk arrives at `arrival_ns`."""
+        self._origin_ns = arrival_ns
+        self.arena.commit(0)
+
+    def arrival_ns(self, index: int) -> int:
+        """When chunk `index` is whole, and so when unit `index - 1` is due."""
+        return self._origin_ns + int(Fraction(index) / self.model.plan.cadence * NS)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody is speaking, nothing waits for an answer, and all that was said has sounded."""
+        return self.model.idle and self.playout.unplayed_samples == 0
+
+    def run_unit(self, chunk: Chunk) -> Unit:
+        """One cadence, from a chunk's arrival to its line in the log."""
+        index, start_ns, origin_ns = chunk.index, self.clock.now_ns(), self._origin_ns
+        arrival_ns, deadline_ns = self.arrival_ns(index), self.arrival_ns(index + 1)
+        dropped_samples = chunk.start_sample - self._heard_samples
+        self._heard_samples = chunk.start_sample + len(chunk.samples)
+        before = self.playout.counts
+
+        self._let_sound(start_ns)
+        outcome, stages, faults = self._drive(chunk, self._playing(index))
+        if outcome.flush:
+            now_ns = self.clock.now_ns()
+            self._let_sound(now_ns)
+            self.playout.flush(now_ns)
+        if len(outcome.audio):
+            self._let_sound(self.clock.now_ns())
+            self.playout.push(outcome.audio, due_ns=deadline_ns)
+        finish_ns = self.clock.now_ns()
+
+        counts = self.playout.counts
+        if counts.not_finite > before.not_finite:
+            faults.append(self._fault(index, None, "the model's audio was not finite; silence was played in its place"))
+        record = UnitRecord(
+            index=index,
+            event=outcome.event.value,
+            arrival_ns=arrival_ns - origin_ns,
+            start_ns=start_ns - origin_ns,
+            finish_ns=finish_ns - origin_ns,
+            deadline_ns=deadline_ns - origin_ns,
+            response_delay_ms=self._response_delay_ms(outcome, arrival_ns, max(deadline_ns, finish_ns)),
+            stages=tuple(stages),
+            memory=self._memory(),
+            audio=AudioRecord(
+                overflows=int(dropped_samples > 0),
+                underflows=counts.underflows - before.underflows,
+                gap_ms=counts.gap_ms - before.gap_ms,
+                dropped_ms=1e3 * dropped_samples / self.model.input_rate_hz,
+                playout_ms=1e3 * self.playout.unplayed_samples / self.model.output_rate_hz,
+            ),
+        )
+        if self._log is not None:
+            for fault in faults:
+                self._log.write(fault)
+            self._log.write(record)
+            for line in outcome.transcript:
+                self._log.write(
+                    Transcript(index=index, who=line.who, text=line.text, kind=line.kind, source=line.source)
+                )
+        self.arena.commit(index + 1)  # ahead of need, in the slack
+        return Unit(record, outcome)
+
+    def _drive(self, chunk: Chunk, playing: Playing) -> tuple[Outcome, list[StageRecord], list[Fault]]:
+        """Let the runtime execute the model's steps; a stage that raises ends the turn, not the session."""
+        steps, stages, result = self.model.unit(chunk.samples, playing), list[StageRecord](), None
+        stage: str | None = None
+        try:
+            while True:
+                step = steps.send(result)
+                stage = step.stage
+                result, record = self.runtime.execute(step, self._origin_ns)
+                stages.append(record)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome, stages, []
+        except Exception as error:  # noqa: BLE001  a model's stage may raise anything; the conversation goes on
+            self.model.end_turn()
+            fault = self._fault(chunk.index, stage, f"{type(error).__name__}: {error}; the turn was ended")
+            return Outcome(Event.LISTEN, flush=True), stages, [fault]
+
+    def _playing(self, index: int) -> Playing:
+        return Playing(
+            sounding=self.playout.sounding(self.arrival_ns(index - 1), self.arrival_ns(index)),
+            unplayed_samples=self.playout.unplayed_samples,
+        )
+
+    def _let_sound(self, now_ns: int) -> None:
+        if self._speaker is not None:
+            self._speaker.advance(now_ns)
+
+    def _response_delay_ms(self, outcome: Outcome, arrival_ns: int, sounds_at_ns: int) -> float | None:
+        """From the end of the user's last voiced sample to the first audible sample of the answer."""
+        if outcome.last_voiced_sample is None:
+            return None
+        audible = np.flatnonzero(np.abs(outcome.audio) >= AUDIBLE_LEVEL)
+        first_ns = sounds_at_ns + (int(audible[0]) if len(audible) else 0) * NS // self.model.output_rate_hz
+        silent_samples = self._heard_samples - outcome.last_voiced_sample  # the last one heard came as the unit began
+        voiced_end_ns = arrival_ns - silent_samples * NS // self.model.input_rate_hz
+        return (first_ns - voiced_end_ns) / 1e6
+
+    def _fault(self, index: int, stage: str | None, message: str) -> Fault:
+        return Fault(index=index, at_ns=self.clock.now_ns() - self._origin_ns, stage=stage, message=message)
