@@ -1,0 +1,270 @@
+"""The plan: what a session will need, worked out before it starts.
+
+`plan(timelines, ...)` is pure and total: declared clocks in; exact shapes unit by unit (a warm-up, then a cycle), bytes
+unit by unit, and the set of graphs out. It knows no device, no weights, no time and no torch. The script says what the
+units are when the plan looks ahead by itself; a running session tells its own events to `Plan.advance`. The bounds
+(`PlannedState.max_ticks`, `Plan.max_bytes`) hold for every script.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, lcm, prod
+from types import MappingProxyType
+
+from engine.clock import Rate
+from engine.errors import AskedWrongly
+from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit
+from engine.plan.bounds import most_ticks
+from engine.plan.cycles import Cycle, GraphShape, find_cycles, rank_shapes
+from engine.plan.script import FLUSH, LISTEN, SPEAK, Script, ScriptUnit
+from engine.plan.table import describe
+from engine.stage import DTYPE_BYTES, After, Lifetime, StateSpec, Timeline
+
+__all__ = [
+    "Cycle",
+    "GraphShape",
+    "Launch",
+    "Plan",
+    "PlannedState",
+    "Position",
+    "Script",
+    "StageUnit",
+    "UnitPlan",
+    "plan",
+]
+
+
+@dataclass(frozen=True)
+class PlannedState:
+    """Memory that the arena holds for a state, or for the second buffer that a shift goes through.
+
+    Args:
+        name: "stage.state", or "stage.state.shift".
+        dtype: Element type.
+        item_shape: The shape of one tick, without time.
+        max_ticks: The most ticks it can hold, whatever is said.
+        initial: Ticks at the start and after a reset.
+        reset: Who resets it.
+        group: States of one group are laid out together, time-major.
+    """
+
+    name: str
+    dtype: str
+    item_shape: tuple[int, ...]
+    max_ticks: int
+    initial: int = 0
+    reset: Lifetime = Lifetime.SESSION
+    group: str = ""
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one tick."""
+        return prod(self.item_shape) * DTYPE_BYTES[self.dtype]
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes at the most."""
+        return self.max_ticks * self.item_bytes
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """One unit, before it happens.
+
+    Args:
+        index: Which unit.
+        event: `L`, `S` or `F`.
+        stages: What each stage does, by name.
+        needed: The most ticks each planned state holds within the unit, by name.
+        held: Ticks each state holds after the unit, and after the reset that a turn's end brings, by name.
+        bytes: Bytes that the unit needs: the sum over `needed`.
+    """
+
+    index: int
+    event: str
+    stages: Mapping[str, StageUnit]
+    needed: Mapping[str, int]
+    held: Mapping[str, int]
+    bytes: int
+
+
+class Plan:
+    """What a session needs. Made by `plan`; what it works out, it keeps."""
+
+    def __init__(
+        self,
+        timelines: tuple[Timeline, ...],
+        specs: Mapping[str, StateSpec],
+        states: tuple[PlannedState, ...],
+        cadence: Rate,
+        script: Script,
+        session_units: int | None,
+    ) -> None:
+        self.timelines, self.states, self.cadence, self.script = timelines, states, cadence, script
+        self.session_units = session_units
+        self.start = Position(
+            MappingProxyType({line.name: StageClock(waiting=line.primed) for line in timelines}),
+            MappingProxyType({name: spec.initial for name, spec in specs.items()}),
+        )
+        self.specs = specs
+        self._item_bytes = {state.name: state.item_bytes for state in states}
+        self._units: list[UnitPlan] = []
+        self._positions = [self.start]
+
+    def advance(
+        self,
+        position: Position,
+        event: str,
+        *,
+        index: int = 0,
+        speech_ticks: int | None = None,
+        ran: Mapping[str, int] = MappingProxyType({}),
+    ) -> tuple[UnitPlan, Position]:
+        """One unit from `position`: what it needs, and where the session stands after it.
+
+        Args:
+            position: `start`, or what the unit before gave.
+            event: LISTEN, SPEAK or FLUSH, or their first letters.
+            index: The unit's number, for the record only.
+            speech_ticks: Ticks of the speech clock in this unit, where they are fewer than the clock gives.
+            ran: By stage, the ticks that a stage with a quota took; the whole quota where it is not named.
+
+        Raises:
+            AskedWrongly: The session has reached a limit that ends it.
+        """
+        try:
+            unit = Unit(self.timelines, self.specs, self.cadence, position, ScriptUnit(event[0], speech_ticks), ran)
+        except SessionFull as full:
+            raise AskedWrongly(
+                f"unit {index} would take {full} over its limit", "a session that ends before", "start a new session"
+            ) from None
+        needed = {state.name: unit.needed.get(state.name, 0) for state in self.states}
+        size = sum(ticks * self._item_bytes[name] for name, ticks in needed.items())
+        frozen = MappingProxyType
+        planned = UnitPlan(index, event[0], frozen(unit.stages), frozen(needed), frozen(unit.held), size)
+        return planned, Position(frozen(unit.clocks), frozen(unit.held))
+
+    def ahead(self, position: Position) -> dict[str, int]:
+        """The most ticks of each planned state in the unit after `position`, whatever its event turns out to be."""
+        most: dict[str, int] = {}
+        for event in (LISTEN, SPEAK, FLUSH):
+            for name, ticks in self.advance(position, event)[0].needed.items():
+                most[name] = max(most.get(name, 0), ticks)
+        return most
+
+    def unit(self, index: int) -> UnitPlan:
+        """What unit `index` of the script needs.
+
+        Raises:
+            AskedWrongly: The session has ended by then.
+        """
+        if self.session_units is not None and index >= self.session_units:
+            raise AskedWrongly(f"unit {index}", f"one of the session's {self.session_units} units", "")
+        self._walk(index + 1)
+        return self._units[index]
+
+    def position(self, index: int) -> Position:
+        """Where the script's session stands before unit `index`."""
+        self._walk(index)
+        return self._positions[index]
+
+    def _walk(self, units: int) -> None:
+        while len(self._units) < units:
+            number = len(self._units)
+            told = self.script.at(number)
+            unit, position = self.advance(self._positions[-1], told.event, index=number, speech_ticks=told.ticks)
+            self._units.append(unit)
+            self._positions.append(position)
+
+    def bytes_at(self, index: int) -> int:
+        """Bytes that unit `index` of the script needs."""
+        return self.unit(index).bytes
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes that no session can exceed, whatever its script."""
+        return sum(state.max_bytes for state in self.states)
+
+    @cached_property
+    def cycles(self) -> Mapping[str, Cycle]:
+        """By stage, the units before its launches' shapes repeat, and the units after which they do."""
+        return find_cycles(self)
+
+    @property
+    def warm_up(self) -> int:
+        """Units before the shapes of all stages repeat."""
+        return max(cycle.warm_up for cycle in self.cycles.values())
+
+    @property
+    def cycle(self) -> int:
+        """Units after which the shapes of all stages repeat together."""
+        return lcm(*(cycle.length for cycle in self.cycles.values()))
+
+    @cached_property
+    def shapes(self) -> tuple[GraphShape, ...]:
+        """Every exact shape that the script meets, the most frequent first."""
+        return rank_shapes(self)
+
+    def describe(self) -> str:
+        """The plan as a table for a terminal."""
+        return describe(self)
+
+
+def plan(
+    timelines: tuple[Timeline, ...],
+    *,
+    cadence: Rate = Rate(1),  # noqa: B008 - an exact constant
+    script: str | Script = "LLSSSF",
+    session_s: int | None = None,
+) -> Plan:
+    """Work out what a session of these stages needs.
+
+    Args:
+        timelines: The stages, each after those it depends on.
+        cadence: Units a second.
+        script: What the units are, where the plan looks ahead by itself; see `engine.plan.script`.
+        session_s: Seconds after which the session ends, at the latest; None where it has no declared end.
+
+    Raises:
+        AskedWrongly: The timelines contradict themselves or one another.
+        UnboundedState: A state would grow without a bound, and the session declares no end.
+    """
+    specs = _specs(timelines)
+    units = None if session_s is None else floor(session_s * cadence)
+    most = most_ticks(timelines, specs, cadence, units)
+    states = []
+    for name, spec in specs.items():
+        states.append(PlannedState(name, spec.dtype, spec.item_shape, most[name], spec.initial, spec.reset, spec.group))
+        if name + SHIFT in most:
+            part = spec.item_shape if spec.shift_shape is None else spec.shift_shape
+            states.append(PlannedState(name + SHIFT, spec.dtype, part, most[name + SHIFT], 0, spec.reset))
+    return Plan(
+        timelines,
+        specs,
+        tuple(states),
+        cadence,
+        Script.parse(script) if isinstance(script, str) else script,
+        units,
+    )
+
+
+def _specs(timelines: tuple[Timeline, ...]) -> dict[str, StateSpec]:
+    """All states by "stage.state"; refuses names that are taken, missing or out of order."""
+    specs: dict[str, StateSpec] = {}
+    seen: set[str] = set()
+    for line in timelines:
+        _known(line.name not in seen, f"two stages named {line.name}", "names that differ")
+        specs |= {f"{line.name}.{spec.name}": spec for spec in line.states}
+        for name in line.shares:
+            _known(name in specs, f"stage {line.name} shares {name}", "a state of a stage before it")
+        if isinstance(line.drive, After):
+            _known(line.drive.stage in seen, f"stage {line.name} follows {line.drive.stage}", "a stage before it")
+        seen.add(line.name)
+    _known(bool(timelines), "no timelines", "at least one stage")
+    return specs
+
+
+def _known(right: bool, came: str, needed: str) -> None:
+    if not right:
+        raise AskedWrongly(came, needed, "correct the model's timelines")

@@ -1,0 +1,261 @@
+"""The arithmetic of one unit: ticks that arrive, launches they are cut into, and what each launch does to a state.
+
+Everything is an integer or an exact fraction, and nothing is kept between calls: a `Position` goes in and the next one
+comes out. The whole plan, the arena's look ahead and a running session all go through `advance`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from engine.clock import Rate
+from engine.errors import AskedWrongly
+from engine.plan.script import FLUSH, LISTEN, ScriptUnit
+from engine.stage import After, AtLimit, Lifetime, Order, Quota, Ring, Span, StateSpec, Tail, Ticking, Timeline
+
+SHIFT = ".shift"  # a state's planned second buffer, where a shift overlaps itself
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run of a stage.
+
+    Args:
+        shape: The ticks fed, then the ticks held of each state whose length is part of the shape. One shape, one graph.
+        takes: Input ticks taken for good.
+        yields: Output ticks.
+        last: The turn ends with it.
+    """
+
+    shape: tuple[int, ...]
+    takes: int
+    yields: int
+    last: bool = False
+
+    @property
+    def fed(self) -> int:
+        """Ticks that the launch is fed, look-ahead and context among them."""
+        return self.shape[0]
+
+
+@dataclass(frozen=True)
+class StageUnit:
+    """What a stage does in one unit: its launches, in order; none where it rests."""
+
+    stage: str
+    launches: tuple[Launch, ...] = ()
+
+    @property
+    def ticks(self) -> int:
+        """Output ticks of the unit."""
+        return sum(launch.yields for launch in self.launches)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first launch; empty where the stage rests."""
+        return self.launches[0].shape if self.launches else ()
+
+
+@dataclass(frozen=True)
+class StageClock:
+    """Where a stage stands between two units.
+
+    Args:
+        waiting: Input ticks that have come and are not taken.
+        before: Ticks taken that can be handed over again, at most the stage's context.
+        owed: Ticks taken whose output is held back, at most the stage's lag.
+        phase: The part of a tick that its clock has run beyond the last whole one.
+        started: Whether its first unit is past.
+    """
+
+    waiting: int = 0
+    before: int = 0
+    owed: int = 0
+    phase: Fraction = Fraction(0)
+    started: bool = False
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a session stands between two units: each stage's clock, each state's ticks, by name."""
+
+    clocks: Mapping[str, StageClock]
+    held: Mapping[str, int]
+
+
+class SessionFull(Exception):
+    """A state that ends the session has reached its limit; carries the state's name."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A state's ticks through one launch: at the most, afterwards, and in the buffer that a shift goes through."""
+
+    most: int
+    after: int
+    shift: int
+
+
+def grow(spec: StateSpec, held: int, new: int, *, ends: bool = False) -> Grown:
+    """What a launch that brings `new` ticks does to a state that holds `held`.
+
+    New ticks that stand after the old are joined to them in place, and then trimmed; those that stand before the old
+    are joined in the shift buffer, and so the state itself never holds more than is left.
+
+    Args:
+        spec: The state.
+        held: Ticks before the launch.
+        new: Ticks that the launch brings.
+        ends: The state is reset after this launch, so that nothing needs shifting within it.
+    """
+    if isinstance(spec.keep, Ring | Tail):
+        after = min(spec.keep.ticks, held + new)
+        moved = after - new if isinstance(spec.keep, Tail) and not ends else 0  # the old that stay, `new` further down
+        return Grown(max(held, after), after, moved if moved > new + held - after > 0 else 0)
+    joined = held + new
+    sources = spec.keep.sources(joined) if spec.keep else (range(joined),)
+    after = sum(len(piece) for piece in sources)
+    if spec.order is Order.BEFORE:
+        return Grown(max(held, after), after, joined if held else 0)
+    moved, overlaps, to = 0, False, 0
+    for piece in sources:
+        if piece.start != to:
+            moved += len(piece)
+            overlaps |= abs(piece.start - to) < len(piece)
+        to += len(piece)
+    return Grown(joined, after, moved if overlaps and not ends else 0)
+
+
+def launches(line: Timeline, waiting: int, last: bool) -> Iterator[tuple[int, int, bool]]:
+    """Cut `waiting` ticks into launches: (fed, taken, last) each; what is left waits."""
+    if line.chunk is None:
+        if waiting:
+            yield waiting, waiting, last
+        return
+    least = line.least or line.chunk
+    while waiting - line.look_ahead >= least:
+        takes = min(line.chunk, waiting - line.look_ahead)
+        yield takes + line.look_ahead, takes, False
+        waiting -= takes
+    if last and waiting:
+        yield waiting, waiting, True
+
+
+class Unit:
+    """One unit under way: built for a position and a script unit, run once, then read."""
+
+    def __init__(
+        self,
+        timelines: tuple[Timeline, ...],
+        specs: Mapping[str, StateSpec],
+        cadence: Rate,
+        position: Position,
+        unit: ScriptUnit,
+        actual: Mapping[str, int],
+    ) -> None:
+        self._specs, self._cadence, self._unit, self._actual = specs, cadence, unit, actual
+        self.clocks = dict(position.clocks)
+        self.held = dict(position.held)
+        self.needed = dict(position.held)  # the most that each state, and each shift buffer, holds within the unit
+        self.stages: dict[str, StageUnit] = {}
+        self._lines = {line.name: line for line in timelines}
+        for line in timelines:
+            self.stages[line.name] = StageUnit(line.name, tuple(self._run(line)))
+        if unit.event == FLUSH:
+            self._end_turn()
+
+    def _run(self, line: Timeline) -> Iterator[Launch]:
+        parcels = list(self._arrivals(line))
+        ends = self._unit.event == FLUSH and follows_turns(line, self._lines)
+        if ends and not parcels:
+            parcels = [0]  # nothing new, but what waits must go
+        for number, ticks in enumerate(parcels, 1):
+            waiting = self.clocks[line.name].waiting + ticks
+            for fed, takes, last in launches(line, waiting, ends and number == len(parcels)):
+                yield self._launch(line, fed, takes, last)
+                waiting -= takes
+            self.clocks[line.name] = replace(self.clocks[line.name], waiting=waiting)
+
+    def _launch(self, line: Timeline, fed: int, takes: int, last: bool) -> Launch:
+        clock = self.clocks[line.name]
+        owes = 0 if last else min(line.lag, clock.owed + takes)
+        self.clocks[line.name] = replace(clock, before=min(line.context[0], clock.before + takes), owed=owes)
+        lengths = []
+        for name, spec in reads(line, self._specs):
+            new = whole(spec.growth * takes, f"{name} grows by {spec.growth} for each of {takes} ticks")
+            held = self.held[name]
+            if spec.limit is not None and held + new > spec.limit:
+                if spec.at_limit is AtLimit.END:
+                    raise SessionFull(name)
+                held = spec.initial
+            grown = grow(spec, held, new, ends=last and spec.reset is Lifetime.TURN)
+            self.held[name] = grown.after
+            self.needed[name] = max(self.needed[name], grown.most)
+            self.needed[name + SHIFT] = max(self.needed.get(name + SHIFT, 0), grown.shift)
+            if spec.span is Span.EXACT:
+                lengths.append(held)
+        done = clock.owed + takes - owes
+        yields = whole(line.yields * done, f"stage {line.name} yields {line.yields} for each of {done} ticks")
+        return Launch((clock.before + fed + line.context[1], *lengths), takes, yields, last)
+
+    def _arrivals(self, line: Timeline) -> Iterator[int]:
+        drive = line.drive
+        if isinstance(drive, Quota):
+            by_event = {"L": drive.listen, "S": drive.speak, "F": drive.flush}[self._unit.event]
+            yield from (self._actual[line.name],) if line.name in self._actual else by_event
+        elif isinstance(drive, After):
+            source = self.stages[drive.stage]
+            counts = [one.yields for one in source.launches] if drive.each else [source.ticks] if source.ticks else []
+            for count in counts:
+                yield whole(count * drive.ratio, f"stage {line.name} takes {drive.ratio} of each of {count} ticks")
+        elif not (drive.speech and self._unit.event == LISTEN):
+            yield self._tick(line, drive)
+
+    def _tick(self, line: Timeline, drive: Ticking) -> int:
+        clock = self.clocks[line.name]
+        run = clock.phase + drive.rate / self._cadence
+        ticks = int(run)
+        if drive.first is not None and not clock.started:
+            ticks, run = drive.first, Fraction(drive.first)  # its own unit, after which the clock starts even
+        self.clocks[line.name] = replace(clock, phase=run - ticks, started=True)
+        if drive.speech and self._unit.ticks is not None:
+            if self._unit.ticks > ticks:
+                raise AskedWrongly(
+                    f"a script unit of {self._unit.ticks} speech ticks",
+                    f"at most {ticks}, which is what {line.name} ticks in a unit",
+                )
+            return self._unit.ticks
+        return ticks
+
+    def _end_turn(self) -> None:
+        for line in self._lines.values():
+            if follows_turns(line, self._lines):
+                self.clocks[line.name] = StageClock(waiting=line.primed)
+        for name, spec in self._specs.items():
+            if spec.reset is Lifetime.TURN:
+                self.held[name] = spec.initial
+
+
+def reads(line: Timeline, specs: Mapping[str, StateSpec]) -> list[tuple[str, StateSpec]]:
+    """The states that a stage reads and grows: its own, then those it shares."""
+    own = [f"{line.name}.{spec.name}" for spec in line.states]
+    return [(name, specs[name]) for name in (*own, *line.shares)]
+
+
+def whole(ticks: Fraction | int, came: str) -> int:
+    """`ticks` as an integer.
+
+    Raises:
+        AskedWrongly: There is a part of a tick, so the declared ratio does not fit the declared chunks.
+    """
+    if ticks.denominator != 1:
+        raise AskedWrongly(f"{came}, which makes {ticks}", "whole ticks", "correct the model's timelines")
+    return int(ticks)
+
+
+def follows_turns(line: Timeline, lines: Mapping[str, Timeline]) -> bool:
+    """Whether a turn's end is this stage's end: all that do not tick with the session's own clock."""
+    drive = line.drive
+    if isinstance(drive, After):
+        return follows_turns(lines[drive.stage], lines)
+    return not isinstance(drive, Ticking) or drive.speech
