@@ -1,0 +1,22 @@
+"""Whether a session kept its cadence: statistics over its timing records, a verdict in words, a meter in text.
+
+Knows nothing of files, stages or torch.
+"""
+
+from engine.cadence.compare import compare
+from engine.cadence.meter import MeterStyle, text_meter
+from engine.cadence.statistics import Spread, StageStatistics, Statistics, measure
+from engine.cadence.verdict import described, summary, verdict
+
+__all__ = [
+    "MeterStyle",
+    "Spread",
+    "StageStatistics",
+    "Statistics",
+    "compare",
+    "described",
+    "measure",
+    "summary",
+    "text_meter",
+    "verdict",
+]

@@ -1,0 +1,178 @@
+"""A session as rows of about a second each, few enough to draw: what the meter and the picture paint.
+
+Units shorter than half a second (Moshi's 80 ms) are folded into the second they arrive in, their work pushed together
+stage by stage, so that a row shows how much of its second was used. Where there are more rows
+than can be drawn, neighbours become one row that shows the tightest of them, so that thinning never hides an overrun.
+One pass, bounded memory. Pure; any thread.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from engine.timing import UnitRecord
+
+NS_PER_SECOND = 1_000_000_000
+SHORT_UNIT_NS = NS_PER_SECOND // 2
+WAITING = "(waiting)"  # the chunk is there, the engine is not: the unit before ran late
+OTHER = "(other)"  # the engine's own work between stages
+
+
+@dataclass(frozen=True)
+class Span:
+    """What the engine did from one moment to another, in ms after the row's arrival: a stage, WAITING or OTHER."""
+
+    name: str
+    start_ms: float
+    end_ms: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One drawn row: the tightest of the seconds it stands for.
+
+    Args:
+        first: The first unit it stands for.
+        last: The last one.
+        shown: The unit (the first of the second) that is painted.
+        event: SPEAK where any unit of the painted second spoke, else FLUSH where one closed a turn, else LISTEN.
+        arrival_ns: When the painted second's first chunk came.
+        deadline_ns: When it had to be.
+        slack_ms: The least slack of its units.
+        spans: What is painted, disjoint and in order; what lies between spans is idle.
+        delays_ms: Response delays of the answers that began in the units it stands for.
+        events: All units it stands for, by event.
+        overruns: Units late, of all it stands for.
+    """
+
+    first: int
+    last: int
+    shown: int
+    event: str
+    arrival_ns: int
+    deadline_ns: int
+    slack_ms: float
+    spans: tuple[Span, ...]
+    delays_ms: tuple[float, ...]
+    events: tuple[tuple[str, int], ...]
+    overruns: int
+
+    @property
+    def cadence_ms(self) -> float:
+        """From arrival to deadline."""
+        return (self.deadline_ns - self.arrival_ns) / 1e6
+
+    @property
+    def units(self) -> int:
+        """How many units it stands for."""
+        return sum(count for _, count in self.events)
+
+    @property
+    def used_ms(self) -> float:
+        """Where the last span ends."""
+        return self.spans[-1].end_ms if self.spans else 0.0
+
+
+def rows_of(units: Iterable[UnitRecord]) -> Iterator[Row]:
+    """A row a unit, or a row a second where units are short."""
+    numbered = ((_second_of(unit), unit) for unit in units)
+    for _, group in groupby(numbered, key=lambda pair: pair[0]):
+        yield _row([unit for _, unit in group])
+
+
+def thinned(rows: Iterable[Row], most: int) -> tuple[list[Row], int]:
+    """At most `most` rows, and how many of the given each stands for (a power of two).
+
+    Args:
+        rows: Given rows, in order.
+        most: At least 2.
+    """
+    kept: list[Row] = []
+    pending: list[Row] = []  # of the group that is not full yet: one row, and how many it stands for
+    waiting, group = 0, 1
+    for row in rows:
+        pending = [_tightest([*pending, row])]
+        waiting += 1
+        if waiting < group:
+            continue
+        kept += pending
+        pending, waiting = [], 0
+        if len(kept) > most:
+            pending, waiting = ([kept.pop()], group) if len(kept) % 2 else ([], 0)
+            kept, group = _paired(kept), group * 2
+    kept += pending
+    return (kept, group) if len(kept) <= most else (_paired(kept), group * 2)
+
+
+def _second_of(unit: UnitRecord) -> tuple[int, int]:
+    if unit.deadline_ns - unit.arrival_ns >= SHORT_UNIT_NS:
+        return (unit.index, -1)
+    return (-1, unit.arrival_ns // NS_PER_SECOND)
+
+
+def _row(units: list[UnitRecord]) -> Row:
+    events = Counter(str(unit.event) for unit in units)
+    return Row(
+        first=units[0].index,
+        last=units[-1].index,
+        shown=units[0].index,
+        event=next(name for name in ("SPEAK", "FLUSH", "LISTEN") if name in events),
+        arrival_ns=units[0].arrival_ns,
+        deadline_ns=units[-1].deadline_ns,
+        slack_ms=min(unit.slack_ms for unit in units),
+        spans=tuple(_spans(units[0]) if len(units) == 1 else _load(units)),
+        delays_ms=tuple(unit.response_delay_ms for unit in units if unit.response_delay_ms is not None),
+        events=tuple(events.items()),
+        overruns=sum(unit.overrun for unit in units),
+    )
+
+
+def _spans(unit: UnitRecord) -> Iterator[Span]:
+    """One unit's time from arrival to finish, each moment once."""
+    at = 0.0
+
+    def until(name: str, end_ns: float) -> Iterator[Span]:
+        nonlocal at
+        start, at = at, max(at, (end_ns - unit.arrival_ns) / 1e6)
+        if at > start:
+            yield Span(name, start, at)
+
+    yield from until(WAITING, unit.start_ns)
+    for stage in unit.stages:
+        yield from until(OTHER, stage.start_ns)
+        yield from until(stage.name, stage.start_ns + stage.wall_ms * 1e6)
+    yield from until(OTHER, unit.finish_ns)
+
+
+def _load(units: list[UnitRecord]) -> Iterator[Span]:
+    """The work of several units, pushed together stage by stage; waiting is no work."""
+    times: dict[str, float] = {}
+    for unit in units:
+        for span in _spans(unit):
+            if span.name != WAITING:
+                times[span.name] = times.get(span.name, 0.0) + span.end_ms - span.start_ms
+    at = 0.0
+    for name in sorted(times, key=lambda name: name == OTHER):
+        yield Span(name, at, at + times[name])
+        at += times[name]
+
+
+def _paired(rows: list[Row]) -> list[Row]:
+    return [_tightest(rows[at : at + 2]) for at in range(0, len(rows), 2)]
+
+
+def _tightest(rows: list[Row]) -> Row:
+    if len(rows) == 1:
+        return rows[0]
+    events: Counter[str] = Counter()
+    for row in rows:
+        events.update(dict(row.events))
+    return replace(
+        min(rows, key=lambda row: row.slack_ms),
+        first=rows[0].first,
+        last=rows[-1].last,
+        delays_ms=tuple(delay for row in rows for delay in row.delays_ms),
+        events=tuple(events.items()),
+        overruns=sum(row.overruns for row in rows),
+    )
