@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 from hypothesis import strategies as st
 
 from engine.timing import (
@@ -96,10 +97,10 @@ def conversation(seconds: int = 120, seed: int = 1, overruns: bool = False, spee
     """Turns of a few seconds: a question, an answer of one to five seconds, a pause; now and then a barge-in."""
     random_ = random.Random(seed)
     records: list[Record] = []
-    late_ms, rss, committed, index = 0.0, 905 << 20, 6 << 20, 0
+    late_ms, rss, committed, index, voice_end_ns = 0.0, 905 << 20, 6 << 20, 0, 0
 
-    def add(event: str, work: list[tuple[str, float]], delay: float | None = None, playout: float = 0.0) -> None:
-        nonlocal late_ms, index
+    def add(event: str, work: list[tuple[str, float]], delay: float | None = None, voice_ms: float = 0.0) -> None:
+        nonlocal late_ms, index, voice_end_ns
         work = [(name, ms * speed * random_.uniform(0.85, 1.2)) for name, ms in work]
         if overruns and event == "SPEAK" and random_.random() < 0.06:
             work.append(("words", 780.0 * random_.uniform(0.6, 1.3)))
@@ -112,8 +113,12 @@ def conversation(seconds: int = 120, seed: int = 1, overruns: bool = False, spee
             response_delay_ms=delay,
             rss=rss + random_.randrange(3 << 20),
             committed=committed,
-            audio=AudioRecord(playout_ms=playout, gap_ms=gap, underflows=int(gap > 0)),
         )
+        queued_ms = max(0, voice_end_ns - done.finish_ns) / MS + voice_ms
+        if voice_ms:
+            voice_end_ns = max(done.deadline_ns, done.finish_ns, voice_end_ns) + int(voice_ms * MS)
+        audio = AudioRecord(playout_ms=queued_ms, gap_ms=gap, underflows=int(gap > 0))
+        done = msgspec.structs.replace(done, audio=audio)
         records.append(done)
         late_ms = max(0.0, -done.slack_ms)
         index += 1
@@ -127,8 +132,8 @@ def conversation(seconds: int = 120, seed: int = 1, overruns: bool = False, spee
             heard = [("hearing", 280.0), ("words", 240.0)] if first else [("words", 190.0)]
             committed = min(committed + (1 << 20), 30 << 20)
             delay = random_.uniform(1350, 2600) if first else None
-            add("SPEAK", [("voice_activity", 42), *heard, ("voice", 130)], delay, playout=1000.0)
-        add("FLUSH", [("voice_activity", 42), ("voice", 30)])
+            add("SPEAK", [("voice_activity", 42), *heard, ("voice", 130)], delay, voice_ms=1000.0)
+        add("FLUSH", [("voice_activity", 42), ("voice", 30)], voice_ms=random_.uniform(100, 700))
         records.append(
             Reset(index=index - 1, at_ns=index * SECOND - MS, lifetime="turn", freed_bytes=committed - (6 << 20))
         )

@@ -16,9 +16,10 @@ ROUNDING_NS = NS_PER_MS  # a queue shorter than this by rounding alone is not a 
 
 @dataclass(frozen=True)
 class VoiceSpan:
-    """One unit's audio as it sounded: the unit's index, and from when to when."""
+    """One unit's audio as it sounded: the unit's index and start, and from when to when it sounded."""
 
     index: int
+    unit_start_ns: int
     start_ns: int
     end_ns: int
 
@@ -37,7 +38,7 @@ def voice_spans(units: Iterable[UnitRecord]) -> Iterator[VoiceSpan]:
             queued, left_ns = [], 0
         if (added_ns := found_ns - left_ns) > ROUNDING_NS:
             start = max(unit.deadline_ns, now, queued[-1].end_ns if queued else 0)
-            queued.append(VoiceSpan(unit.index, start, start + added_ns))
+            queued.append(VoiceSpan(unit.index, unit.start_ns, start, start + added_ns))
     yield from queued
 
 

@@ -17,18 +17,22 @@ def left(index: int, audio_end_ms: float) -> float:
 
 
 def test_a_units_audio_sounds_from_its_deadline() -> None:
-    assert list(voice_spans([spoke(0, 0, "LISTEN"), spoke(1, 600)])) == [VoiceSpan(1, 2 * SECOND, 2_600_000_000)]
+    assert list(voice_spans([spoke(0, 0, "LISTEN"), spoke(1, 600)])) == [
+        VoiceSpan(1, unit(1).start_ns, 2 * SECOND, 2_600_000_000)
+    ]
 
 
 def test_an_answer_of_whole_seconds_sounds_without_a_gap() -> None:
     spans = list(voice_spans([spoke(0, 1000), spoke(1, left(1, 3000)), spoke(2, left(2, 4000))]))
-    assert spans == [VoiceSpan(index, (index + 1) * SECOND, (index + 2) * SECOND) for index in range(3)]
+    assert spans == [
+        VoiceSpan(index, unit(index).start_ns, (index + 1) * SECOND, (index + 2) * SECOND) for index in range(3)
+    ]
 
 
 def test_a_flush_cuts_what_was_queued() -> None:
     flushing = spoke(1, 0, "LISTEN")
     spans = list(voice_spans([spoke(0, 1000), flushing]))
-    assert spans == [VoiceSpan(0, SECOND, flushing.finish_ns)]
+    assert spans == [VoiceSpan(0, unit(0).start_ns, SECOND, flushing.finish_ns)]
 
 
 @given(st.lists(st.builds(spoke, st.integers(0, 50), st.floats(0, 3000)), max_size=20))
