@@ -38,7 +38,7 @@ class AtLimit(StrEnum):
     """What happens when a launch would take a state over its limit."""
 
     RESET = "reset"  # it starts again from its initial ticks, before the launch
-    END = "end"  # the session ends
+    END = "end"  # the session ends, or must have ended its turn
 
 
 class Span(StrEnum):
@@ -72,13 +72,15 @@ class Quota:
         listen: Ticks at most of each launch in a LISTEN unit, in order.
         speak: The same for a SPEAK unit.
         flush: The same for a FLUSH unit.
+        opens: Launches that come first in the unit in which a turn begins to speak.
         sizes: Where a launch has one of a few sizes and only the input tells which: all of them. The plan reckons with
-            what `listen`, `speak` and `flush` say and ranks every size.
+            what the events say, and ranks every size.
     """
 
     listen: tuple[int, ...] = ()
     speak: tuple[int, ...] = ()
     flush: tuple[int, ...] = ()
+    opens: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
 
 
@@ -108,12 +110,14 @@ class Trim:
     Args:
         over: The longest state that is left alone, in ticks of the sequence that is trimmed.
         keep: Segments kept, as slices of the sequence that is trimmed.
+        each_unit: Trimmed once, at a unit's end; otherwise after every launch.
         repeats: The sequence that is trimmed is the state so many times in a row, of which the first part is then read
             again (Step-Audio 2's released conformer does so); 1 is the state itself.
     """
 
     over: int
     keep: tuple[Segment, ...]
+    each_unit: bool = False
     repeats: int = 1
 
     def sources(self, ticks: int) -> tuple[range, ...]:
@@ -247,6 +251,7 @@ class Timeline:
         yields: Output ticks to each tick taken.
         chunk: Ticks that a launch takes at most; 1 is a tick at a time; None takes whatever has come.
         least: Ticks below which a chunked stage waits for more, unless a turn ends; `chunk` where not given.
+        grain: Without a chunk, a launch takes a whole multiple of so many ticks, and what is over waits.
         look_ahead: Ticks that a chunked launch is fed beyond those it takes; what waits at a turn's end is taken by a
             last launch.
         primed: Ticks that wait before the first has come, at the start of every turn.
@@ -264,6 +269,7 @@ class Timeline:
     yields: Fraction | int = 1
     chunk: int | None = None
     least: int | None = None
+    grain: int = 1
     look_ahead: int = 0
     primed: int = 0
     lag: int = 0
@@ -293,6 +299,11 @@ class Timeline:
             self.chunk is not None or self.look_ahead == self.primed == 0,
             f"stage {self.name} looks ahead without a chunk",
             "a chunk, so that a launch knows what to leave",
+        )
+        _need(
+            self.grain > 0 and (self.chunk is None or self.grain == 1),
+            f"stage {self.name} has a grain of {self.grain}",
+            "a tick or more, and no chunk beside it",
         )
         _need(self.yields > 0, f"stage {self.name} yields {self.yields} ticks a tick", "more than none")
         _need(

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly
-from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit
+from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit, end_turn
 from engine.plan.bounds import most_ticks
 from engine.plan.cycles import Cycle, GraphShape, find_cycles, rank_shapes
 from engine.plan.script import FLUSH, LISTEN, SPEAK, Script, ScriptUnit
@@ -142,8 +142,12 @@ class Plan:
         needed = {state.name: unit.needed.get(state.name, 0) for state in self.states}
         size = sum(ticks * self._item_bytes[name] for name, ticks in needed.items())
         frozen = MappingProxyType
-        planned = UnitPlan(index, event[0], frozen(unit.stages), frozen(needed), frozen(unit.held), size)
-        return planned, Position(frozen(unit.clocks), frozen(unit.held))
+        planned = UnitPlan(index, event[0], frozen(unit.stages), frozen(needed), unit.after.held, size)
+        return planned, unit.after
+
+    def end_turn(self, position: Position) -> Position:
+        """Where the session stands if the turn at hand is dropped: the user has barged in, or a stage has failed."""
+        return end_turn(self.timelines, self.specs, position)
 
     def ahead(self, position: Position) -> dict[str, int]:
         """The most ticks of each planned state in the unit after `position`, whatever its event turns out to be."""
@@ -239,6 +243,9 @@ def plan(
         if name + SHIFT in most:
             part = spec.item_shape if spec.shift_shape is None else spec.shift_shape
             states.append(PlannedState(name + SHIFT, spec.dtype, part, most[name + SHIFT], 0, spec.reset))
+    for state in states:
+        shares = {other.max_ticks for other in states if other.group and other.group == state.group}
+        _known(len(shares) <= 1, f"group {state.group} holds {sorted(shares)} ticks", "states that grow together")
     return Plan(
         timelines,
         specs,

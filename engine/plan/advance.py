@@ -7,11 +7,12 @@ comes out. The whole plan, the arena's look ahead and a running session all go t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly
-from engine.plan.script import FLUSH, LISTEN, ScriptUnit
-from engine.stage import After, AtLimit, Lifetime, Order, Quota, Ring, Span, StateSpec, Tail, Ticking, Timeline
+from engine.plan.script import FLUSH, LISTEN, SPEAK, ScriptUnit
+from engine.stage import After, AtLimit, Lifetime, Order, Quota, Ring, Span, StateSpec, Tail, Ticking, Timeline, Trim
 
 SHIFT = ".shift"  # a state's planned second buffer, where a shift overlaps itself
 
@@ -65,7 +66,7 @@ class StageClock:
         before: Ticks taken that can be handed over again, at most the stage's context.
         owed: Ticks taken whose output is held back, at most the stage's lag.
         phase: The part of a tick that its clock has run beyond the last whole one.
-        started: Whether its first unit is past.
+        started: Whether its first unit is past: the session's, or the turn's for a stage that a turn's end resets.
     """
 
     waiting: int = 0
@@ -96,7 +97,7 @@ class Grown:
     shift: int
 
 
-def grow(spec: StateSpec, held: int, new: int, *, ends: bool = False) -> Grown:
+def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True, ends: bool = False) -> Grown:
     """What a launch that brings `new` ticks does to a state that holds `held`.
 
     New ticks that stand after the old are joined to them in place, and then trimmed; those that stand before the old
@@ -106,6 +107,7 @@ def grow(spec: StateSpec, held: int, new: int, *, ends: bool = False) -> Grown:
         spec: The state.
         held: Ticks before the launch.
         new: Ticks that the launch brings.
+        trims: What is not kept is dropped after this launch.
         ends: The state is reset after this launch, so that nothing needs shifting within it.
     """
     if isinstance(spec.keep, Ring | Tail):
@@ -113,7 +115,7 @@ def grow(spec: StateSpec, held: int, new: int, *, ends: bool = False) -> Grown:
         moved = after - new if isinstance(spec.keep, Tail) and not ends else 0  # the old that stay, `new` further down
         return Grown(max(held, after), after, moved if moved > new + held - after > 0 else 0)
     joined = held + new
-    sources = spec.keep.sources(joined) if spec.keep else (range(joined),)
+    sources = spec.keep.sources(joined) if spec.keep and trims else (range(joined),)
     after = sum(len(piece) for piece in sources)
     if spec.order is Order.BEFORE:
         return Grown(max(held, after), after, joined if held else 0)
@@ -129,8 +131,8 @@ def grow(spec: StateSpec, held: int, new: int, *, ends: bool = False) -> Grown:
 def launches(line: Timeline, waiting: int, last: bool) -> Iterator[tuple[int, int, bool]]:
     """Cut `waiting` ticks into launches: (fed, taken, last) each; what is left waits."""
     if line.chunk is None:
-        if waiting:
-            yield waiting, waiting, last
+        if takes := waiting // line.grain * line.grain:
+            yield takes, takes, last
         return
     least = line.least or line.chunk
     while waiting - line.look_ahead >= least:
@@ -159,10 +161,14 @@ class Unit:
         self.needed = dict(position.held)  # the most that each state, and each shift buffer, holds within the unit
         self.stages: dict[str, StageUnit] = {}
         self._lines = {line.name: line for line in timelines}
+        self._last_reader = {name: line.name for line in timelines for name, _ in reads(line, specs)}
         for line in timelines:
             self.stages[line.name] = StageUnit(line.name, tuple(self._run(line)))
-        if unit.event == FLUSH:
-            self._end_turn()
+        for name, spec in specs.items():
+            if isinstance(spec.keep, Trim) and spec.keep.each_unit:
+                self._hold(name, grow(spec, self.held[name], 0))
+        after = Position(MappingProxyType(self.clocks), MappingProxyType(self.held))
+        self.after = end_turn(timelines, specs, after) if unit.event == FLUSH else after
 
     def _run(self, line: Timeline) -> Iterator[Launch]:
         parcels = list(self._arrivals(line))
@@ -188,21 +194,29 @@ class Unit:
                 if spec.at_limit is AtLimit.END:
                     raise SessionFull(name)
                 held = spec.initial
-            grown = grow(spec, held, new, ends=last and spec.reset is Lifetime.TURN)
-            self.held[name] = grown.after
-            self.needed[name] = max(self.needed[name], grown.most)
-            self.needed[name + SHIFT] = max(self.needed.get(name + SHIFT, 0), grown.shift)
+            ends = last and spec.reset is Lifetime.TURN and self._last_reader[name] == line.name
+            trims = not (isinstance(spec.keep, Trim) and spec.keep.each_unit)
+            self._hold(name, grow(spec, held, new, trims=trims, ends=ends))
             if spec.span is Span.EXACT:
                 lengths.append(held)
         done = clock.owed + takes - owes
         yields = whole(line.yields * done, f"stage {line.name} yields {line.yields} for each of {done} ticks")
         return Launch((clock.before + fed + line.context[1], *lengths), takes, yields, last)
 
+    def _hold(self, name: str, grown: Grown) -> None:
+        self.held[name] = grown.after
+        self.needed[name] = max(self.needed[name], grown.most)
+        self.needed[name + SHIFT] = max(self.needed.get(name + SHIFT, 0), grown.shift)
+
     def _arrivals(self, line: Timeline) -> Iterator[int]:
         drive = line.drive
         if isinstance(drive, Quota):
-            by_event = {"L": drive.listen, "S": drive.speak, "F": drive.flush}[self._unit.event]
-            yield from (self._actual[line.name],) if line.name in self._actual else by_event
+            parcels = {LISTEN: drive.listen, SPEAK: drive.speak, FLUSH: drive.flush}[self._unit.event]
+            clock = self.clocks[line.name]
+            if self._unit.event != LISTEN and not clock.started:
+                parcels = drive.opens + parcels
+                self.clocks[line.name] = replace(clock, started=True)
+            yield from (self._actual[line.name],) if line.name in self._actual else parcels
         elif isinstance(drive, After):
             source = self.stages[drive.stage]
             counts = [one.yields for one in source.launches] if drive.each else [source.ticks] if source.ticks else []
@@ -227,13 +241,13 @@ class Unit:
             return self._unit.ticks
         return ticks
 
-    def _end_turn(self) -> None:
-        for line in self._lines.values():
-            if follows_turns(line, self._lines):
-                self.clocks[line.name] = StageClock(waiting=line.primed)
-        for name, spec in self._specs.items():
-            if spec.reset is Lifetime.TURN:
-                self.held[name] = spec.initial
+
+def end_turn(timelines: tuple[Timeline, ...], specs: Mapping[str, StateSpec], position: Position) -> Position:
+    """Where a session stands once the turn at hand is over: what belongs to a turn is as it was before one."""
+    lines = {line.name: line for line in timelines}
+    clocks = {line.name: StageClock(waiting=line.primed) for line in timelines if follows_turns(line, lines)}
+    held = {name: spec.initial for name, spec in specs.items() if spec.reset is Lifetime.TURN}
+    return Position(MappingProxyType({**position.clocks, **clocks}), MappingProxyType({**position.held, **held}))
 
 
 def reads(line: Timeline, specs: Mapping[str, StateSpec]) -> list[tuple[str, StateSpec]]:

@@ -10,14 +10,22 @@ from math import ceil, floor
 from engine.clock import Rate
 from engine.errors import AskedWrongly, UnboundedState
 from engine.plan.advance import SHIFT, grow, reads
-from engine.stage import After, Quota, Ring, StateSpec, Tail, Ticking, Timeline, Trim
+from engine.stage import After, Lifetime, Quota, Ring, StateSpec, Tail, Ticking, Timeline, Trim
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Ticks that a stage takes: by a launch, at the least and at the most, and by a unit at the most."""
+    """Ticks that a stage takes.
+
+    Args:
+        least: By a launch, at the least.
+        last: By a turn's last launch, at the least.
+        launch: By a launch, at the most.
+        unit: By a unit, at the most.
+    """
 
     least: int
+    last: int
     launch: int
     unit: int
 
@@ -40,7 +48,8 @@ def most_ticks(
     most: dict[str, int] = {}
     for name, spec in specs.items():
         growing = [flows[line.name] for line in timelines if name in dict(reads(line, specs))]
-        least = min(floor(spec.growth * flow.least) for flow in growing)
+        turns = spec.reset is Lifetime.TURN  # and then nothing is shifted in a turn's last launch
+        least = min(floor(spec.growth * (flow.least if turns else min(flow.least, flow.last))) for flow in growing)
         launch = max(ceil(spec.growth * flow.launch) for flow in growing)
         unit = sum(ceil(spec.growth * flow.unit) for flow in growing)
         most[name], shift = _bound(name, spec, least, launch, unit, units)
@@ -62,8 +71,9 @@ def _bound(name: str, spec: StateSpec, least: int, launch: int, unit: int, units
     if isinstance(keep, Trim):
         over = keep.over // keep.repeats
         _fits(name, spec.initial, over)
-        if keep.kept(over + launch) <= over:
-            grown = [grow(spec, over, new) for new in (1, launch)]  # the shortest way to shift, and the longest
+        brings = unit if keep.each_unit else launch
+        if keep.kept(over + brings) <= over:
+            grown = [grow(spec, over, new) for new in (1, brings)]  # the shortest way to shift, and the longest
             return max(one.most for one in grown), max(one.shift for one in grown)
     ends = [] if units is None else [spec.initial + unit * units]
     if spec.limit is not None:
@@ -85,26 +95,36 @@ def _fits(name: str, initial: int, ticks: int) -> None:
 
 
 def _flows(timelines: tuple[Timeline, ...], cadence: Rate) -> dict[str, Flow]:
+    lines = {line.name: line for line in timelines}
     flows: dict[str, Flow] = {}
     for line in timelines:
         drive = line.drive
         if isinstance(drive, Ticking):
             a_unit = drive.rate / cadence
             most = max(ceil(a_unit), drive.first or 0)
-            come = Flow(1 if drive.speech else max(1, floor(a_unit)), most, most)
+            least = 1 if drive.speech else max(1, floor(a_unit))
+            come = Flow(least, least, most, most)
         elif isinstance(drive, Quota):
-            events = (drive.listen, drive.speak, drive.flush)
+            events = (drive.listen, drive.opens + drive.speak, drive.opens + drive.flush)
             most = max((ticks for event in events for ticks in (*event, *drive.sizes)), default=0)
-            come = Flow(1, most, max(*(sum(event) for event in events), most))
+            come = Flow(1, 1, most, max(*(sum(event) for event in events), most))
         else:
-            source = flows[drive.stage]
-            each = drive.ratio * next(other.yields for other in timelines if other.name == drive.stage)
-            unit = ceil(each * source.unit)
-            come = Flow(max(1, floor(each * source.least)), ceil(each * source.launch) if drive.each else unit, unit)
+            come = _handed_on(lines[drive.stage], flows[drive.stage], drive)
         if line.chunk is None:
-            flows[line.name] = come
+            over = line.grain - 1
+            come = Flow(come.least // line.grain * line.grain, come.last, come.launch + over, come.unit + over)
         else:
             least = line.least or line.chunk
             waits = max(line.primed, line.look_ahead + least - 1)  # left over, for a turn's last launch to take
-            flows[line.name] = Flow(least, max(line.chunk, waits), come.unit + waits)
+            last = max(1, min(line.primed, line.look_ahead))
+            come = Flow(least, last, max(line.chunk, waits), come.unit + waits)
+        flows[line.name] = come
     return flows
+
+
+def _handed_on(source: Timeline, flow: Flow, drive: After) -> Flow:
+    """What a stage is brought by another; the other's lag may make any launch larger or smaller."""
+    ratio = source.yields * drive.ratio
+    unit = ceil(ratio * (flow.unit + source.lag))
+    least, last = (max(1, floor(ratio * ticks)) for ticks in (flow.least - source.lag, flow.last))
+    return Flow(least, last, ceil(ratio * (flow.launch + source.lag)) if drive.each else unit, unit)

@@ -6,17 +6,21 @@ walking the plan; every bounded plan gets there.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from engine.plan.advance import follows_turns, reads
-from engine.stage import After, Lifetime, Span
+from engine.stage import After, Lifetime, Quota, Span
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from engine.plan import Plan
+
+
+NEVER = -1
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class GraphShape:
         shape: Ticks fed, then the ticks of each state whose length is part of it.
         a_unit: Launches a unit in the long run; zero for a shape that only the stage's warm-up meets.
         early: Launches in the stage's warm-up.
-        first_unit: The unit that meets it first.
+        first_unit: The unit that meets it first; `NEVER` for one that the script does not meet but the input may.
     """
 
     stage: str
@@ -81,6 +85,8 @@ def rank_shapes(plan: "Plan") -> tuple[GraphShape, ...]:
                 counts[index >= cycle.warm_up][launch.shape] += 1
                 first.setdefault(launch.shape, index)
         early, late = counts
+        for shape in _sizes(plan, name, first):
+            first.setdefault(shape, NEVER)
         shapes += [
             GraphShape(name, shape, Fraction(late[shape], max(1, cycle.length)), early[shape], unit)
             for shape, unit in first.items()
@@ -88,22 +94,26 @@ def rank_shapes(plan: "Plan") -> tuple[GraphShape, ...]:
     return tuple(sorted(shapes, key=lambda one: (-one.a_unit, -one.early, one.first_unit)))
 
 
+def _sizes(plan: "Plan", name: str, met: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Shapes of every size that a stage's launches may have, beside the largest, which the plan reckons with."""
+    drive = next(line.drive for line in plan.timelines if line.name == name)
+    sizes = drive.sizes if isinstance(drive, Quota) else ()
+    return sorted({(size, *shape[1:]) for size in sizes for shape in met}, reverse=True)
+
+
 def _shapers(plan: "Plan", name: str) -> tuple[list[str], list[str], bool]:
-    """What shapes a stage: stages whose clocks matter, states whose lengths do, and whether turns do."""
+    """What shapes a stage: stages whose clocks matter, its own states whose lengths do, and whether turns do."""
     lines = {line.name: line for line in plan.timelines}
+    own = {state: spec for state, spec in reads(lines[name], plan.specs) if spec.span is Span.EXACT}
+    queue = [
+        name,
+        *(line.name for line in plan.timelines if own.keys() & {state for state, _ in reads(line, plan.specs)}),
+    ]
     stages: list[str] = []
-    states: dict[str, bool] = {}  # name: whether a turn's end resets it
-    queue = [name]
     while queue:
         line = lines[queue.pop()]
-        if line.name in stages:
-            continue
-        stages.append(line.name)
-        if isinstance(line.drive, After):
-            queue.append(line.drive.stage)
-        exact = {state: spec for state, spec in reads(line, plan.specs) if spec.span is Span.EXACT}
-        states |= {state: spec.reset is Lifetime.TURN for state, spec in exact.items()}
-        queue += [
-            other.name for other in plan.timelines if exact.keys() & {state for state, _ in reads(other, plan.specs)}
-        ]
-    return stages, list(states), any(states.values()) or any(follows_turns(lines[stage], lines) for stage in stages)
+        if line.name not in stages:
+            stages.append(line.name)
+            queue += [line.drive.stage] if isinstance(line.drive, After) else []
+    by_turn = any(spec.reset is Lifetime.TURN for spec in own.values())
+    return stages, list(own), by_turn or any(follows_turns(lines[stage], lines) for stage in stages)

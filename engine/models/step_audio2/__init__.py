@@ -1,0 +1,1 @@
+"""Step-Audio 2 mini: hears a whole turn, answers in text and speech tokens, which token2wav makes sound."""
