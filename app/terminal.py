@@ -16,6 +16,7 @@ MOVE_EVERY_S = 0.1
 SAY_EVERY_S = 5.0
 RATE_OVER_S = 5.0
 BAR_CELLS = 24
+FIGURES_COLUMNS = 36  # "100.0 of 999.9 MB  99.9 MB/s  99 s left", near enough: so the bar keeps its width
 
 
 def say(line: str = "") -> None:
@@ -76,11 +77,11 @@ class TerminalProgress:
             return
         self._last_shown_s = now_s
         if self._moves:
-            line = self._line(bar=True)[: max(1, self._columns() - 1)]
+            line = self._line(self._columns() - 1)
             self._stream.write("\r" + line + " " * (len(self._shown) - len(line)))
             self._shown = line
         else:
-            self._stream.write(self._line(bar=False) + "\n")
+            self._stream.write(self._line() + "\n")
         self._stream.flush()
 
     def end(self) -> None:
@@ -95,14 +96,22 @@ class TerminalProgress:
             self._stream.write("\r" + " " * len(self._shown) + "\r")
             self._shown = ""
 
-    def _line(self, *, bar: bool) -> str:
-        """The phase as it stands."""
+    def _line(self, columns: int | None = None) -> str:
+        """The phase as it stands; with a bar where it must fit so many columns and there is room for one."""
         if not self._total:
-            return f"{self._what}  {duration(self._now_s() - self._begun_s)}"
-        part = min(1.0, self._done / self._total)
-        cells = "#" * int(part * BAR_CELLS)
-        picture = f"[{cells:-<{BAR_CELLS}}] " if bar else ""
-        return f"{self._what}  {picture}{readable(self._done)} of {readable(self._total)}{self._pace(self._total)}"
+            figures = duration(self._now_s() - self._begun_s)
+        else:
+            done, total = readable(self._done), readable(self._total)
+            done = done.removesuffix(total[total.index(" ") :])  # "4.1 of 98.4 MB"
+            figures = f"{done} of {total}{self._pace(self._total)}"
+        line = f"{self._what}  {figures}"
+        if columns is None:
+            return line
+        cells = min(BAR_CELLS, columns - len(self._what) - FIGURES_COLUMNS - 6)
+        if self._total and cells >= BAR_CELLS // 4:
+            full = "#" * int(min(1.0, self._done / self._total) * cells)
+            line = f"{self._what}  [{full:-<{cells}}]  {figures}"
+        return line[:columns]
 
     def _pace(self, total: int) -> str:
         """Rate and time left, over the last few seconds."""

