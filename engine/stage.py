@@ -155,7 +155,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Tail:
-    """The last ticks only, written over by each launch: a convolution's context.
+    """The last ticks only: a convolution's context, which a launch reads before its input and then writes over.
 
     Args:
         ticks: How many.

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly
-from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit, end_turn
+from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit, end_turn, reads
 from engine.plan.bounds import most_ticks
 from engine.plan.cycles import Cycle, GraphShape, find_cycles, rank_shapes
 from engine.plan.script import FLUSH, LISTEN, SPEAK, Script, ScriptUnit
@@ -156,6 +156,11 @@ class Plan:
             for name, ticks in self.advance(position, event)[0].needed.items():
                 most[name] = max(most.get(name, 0), ticks)
         return most
+
+    def reads(self, stage: str) -> tuple[str, ...]:
+        """The states that a stage reads and grows, by "stage.state"."""
+        line = next(line for line in self.timelines if line.name == stage)
+        return tuple(name for name, _ in reads(line, self.specs))
 
     def unit(self, index: int) -> UnitPlan:
         """What unit `index` of the script needs.

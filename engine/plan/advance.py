@@ -66,7 +66,7 @@ class StageClock:
         before: Ticks taken that can be handed over again, at most the stage's context.
         owed: Ticks taken whose output is held back, at most the stage's lag.
         phase: The part of a tick that its clock has run beyond the last whole one.
-        started: Whether its first unit is past: the session's, or the turn's for a stage that a turn's end resets.
+        started: Whether its first unit is past, where that one differs: the session's, or the turn's.
     """
 
     waiting: int = 0
@@ -97,10 +97,11 @@ class Grown:
     shift: int
 
 
-def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True, ends: bool = False) -> Grown:
+def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True) -> Grown:
     """What a launch that brings `new` ticks does to a state that holds `held`.
 
-    New ticks that stand after the old are joined to them in place, and then trimmed; those that stand before the old
+    A ring is written in place; a tail is joined with the launch's input in the launch's own workspace. Of the others,
+    new ticks that stand after the old are joined to them in place, and then trimmed; those that stand before the old
     are joined in the shift buffer, and so the state itself never holds more than is left.
 
     Args:
@@ -108,12 +109,10 @@ def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True, ends: bool
         held: Ticks before the launch.
         new: Ticks that the launch brings.
         trims: What is not kept is dropped after this launch.
-        ends: The state is reset after this launch, so that nothing needs shifting within it.
     """
     if isinstance(spec.keep, Ring | Tail):
         after = min(spec.keep.ticks, held + new)
-        moved = after - new if isinstance(spec.keep, Tail) and not ends else 0  # the old that stay, `new` further down
-        return Grown(max(held, after), after, moved if moved > new + held - after > 0 else 0)
+        return Grown(max(held, after), after, 0)
     joined = held + new
     sources = spec.keep.sources(joined) if spec.keep and trims else (range(joined),)
     after = sum(len(piece) for piece in sources)
@@ -125,7 +124,7 @@ def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True, ends: bool
             moved += len(piece)
             overlaps |= abs(piece.start - to) < len(piece)
         to += len(piece)
-    return Grown(joined, after, moved if overlaps and not ends else 0)
+    return Grown(joined, after, moved if overlaps else 0)
 
 
 def launches(line: Timeline, waiting: int, last: bool) -> Iterator[tuple[int, int, bool]]:
@@ -161,7 +160,6 @@ class Unit:
         self.needed = dict(position.held)  # the most that each state, and each shift buffer, holds within the unit
         self.stages: dict[str, StageUnit] = {}
         self._lines = {line.name: line for line in timelines}
-        self._last_reader = {name: line.name for line in timelines for name, _ in reads(line, specs)}
         for line in timelines:
             self.stages[line.name] = StageUnit(line.name, tuple(self._run(line)))
         for name, spec in specs.items():
@@ -194,9 +192,8 @@ class Unit:
                 if spec.at_limit is AtLimit.END:
                     raise SessionFull(name)
                 held = spec.initial
-            ends = last and spec.reset is Lifetime.TURN and self._last_reader[name] == line.name
             trims = not (isinstance(spec.keep, Trim) and spec.keep.each_unit)
-            self._hold(name, grow(spec, held, new, trims=trims, ends=ends))
+            self._hold(name, grow(spec, held, new, trims=trims))
             if spec.span is Span.EXACT:
                 lengths.append(held)
         done = clock.owed + takes - owes
@@ -213,7 +210,7 @@ class Unit:
         if isinstance(drive, Quota):
             parcels = {LISTEN: drive.listen, SPEAK: drive.speak, FLUSH: drive.flush}[self._unit.event]
             clock = self.clocks[line.name]
-            if self._unit.event != LISTEN and not clock.started:
+            if drive.opens and self._unit.event != LISTEN and not clock.started:
                 parcels = drive.opens + parcels
                 self.clocks[line.name] = replace(clock, started=True)
             yield from (self._actual[line.name],) if line.name in self._actual else parcels
@@ -231,7 +228,7 @@ class Unit:
         ticks = int(run)
         if drive.first is not None and not clock.started:
             ticks, run = drive.first, Fraction(drive.first)  # its own unit, after which the clock starts even
-        self.clocks[line.name] = replace(clock, phase=run - ticks, started=True)
+        self.clocks[line.name] = replace(clock, phase=run - ticks, started=drive.first is not None)
         if drive.speech and self._unit.ticks is not None:
             if self._unit.ticks > ticks:
                 raise AskedWrongly(

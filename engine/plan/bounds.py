@@ -5,27 +5,18 @@ Sound for every sequence of events, and refuses what has no such bound. Pure int
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly, UnboundedState
 from engine.plan.advance import SHIFT, grow, reads
-from engine.stage import After, Lifetime, Quota, Ring, StateSpec, Tail, Ticking, Timeline, Trim
+from engine.stage import Quota, Ring, StateSpec, Tail, Ticking, Timeline, Trim
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Ticks that a stage takes.
+    """The most ticks that a stage takes: by a launch, and by a unit."""
 
-    Args:
-        least: By a launch, at the least.
-        last: By a turn's last launch, at the least.
-        launch: By a launch, at the most.
-        unit: By a unit, at the most.
-    """
-
-    least: int
-    last: int
     launch: int
     unit: int
 
@@ -48,26 +39,20 @@ def most_ticks(
     most: dict[str, int] = {}
     for name, spec in specs.items():
         growing = [flows[line.name] for line in timelines if name in dict(reads(line, specs))]
-        turns = spec.reset is Lifetime.TURN  # and then nothing is shifted in a turn's last launch
-        least = min(floor(spec.growth * (flow.least if turns else min(flow.least, flow.last))) for flow in growing)
         launch = max(ceil(spec.growth * flow.launch) for flow in growing)
         unit = sum(ceil(spec.growth * flow.unit) for flow in growing)
-        most[name], shift = _bound(name, spec, least, launch, unit, units)
+        most[name], shift = _bound(name, spec, launch, unit, units)
         if shift:
             most[name + SHIFT] = shift
     return most
 
 
-def _bound(name: str, spec: StateSpec, least: int, launch: int, unit: int, units: int | None) -> tuple[int, int]:
-    """The most ticks of a state and of its shift buffer; a launch brings `least` to `launch`, a unit `unit` at most."""
+def _bound(name: str, spec: StateSpec, launch: int, unit: int, units: int | None) -> tuple[int, int]:
+    """The most ticks of a state and of its shift buffer, where a launch and a unit bring so many at most."""
     keep = spec.keep
-    if isinstance(keep, Ring):
+    if isinstance(keep, Ring | Tail):
         _fits(name, spec.initial, keep.ticks)
         return keep.ticks, 0
-    if isinstance(keep, Tail):
-        _fits(name, spec.initial, keep.ticks)
-        moved = keep.ticks - least  # by `least`, or by a single tick while the tail is not yet full
-        return keep.ticks, moved if moved > (least if spec.initial == keep.ticks else 1) else 0
     if isinstance(keep, Trim):
         over = keep.over // keep.repeats
         _fits(name, spec.initial, over)
@@ -100,31 +85,21 @@ def _flows(timelines: tuple[Timeline, ...], cadence: Rate) -> dict[str, Flow]:
     for line in timelines:
         drive = line.drive
         if isinstance(drive, Ticking):
-            a_unit = drive.rate / cadence
-            most = max(ceil(a_unit), drive.first or 0)
-            least = 1 if drive.speech else max(1, floor(a_unit))
-            come = Flow(least, least, most, most)
+            parcel = unit = max(ceil(drive.rate / cadence), drive.first or 0)
         elif isinstance(drive, Quota):
             events = (drive.listen, drive.opens + drive.speak, drive.opens + drive.flush)
-            most = max((ticks for event in events for ticks in (*event, *drive.sizes)), default=0)
-            come = Flow(1, 1, most, max(*(sum(event) for event in events), most))
+            parcel = max((ticks for event in events for ticks in (*event, *drive.sizes)), default=0)
+            unit = max(*(sum(event) for event in events), parcel)
         else:
-            come = _handed_on(lines[drive.stage], flows[drive.stage], drive)
+            source, flow = lines[drive.stage], flows[drive.stage]
+            parcel, unit = (
+                ceil(source.yields * drive.ratio * (ticks + source.lag)) for ticks in (flow.launch, flow.unit)
+            )
+            parcel = parcel if drive.each else unit
         if line.chunk is None:
-            over = line.grain - 1
-            come = Flow(come.least // line.grain * line.grain, come.last, come.launch + over, come.unit + over)
-        else:
-            least = line.least or line.chunk
-            waits = max(line.primed, line.look_ahead + least - 1)  # left over, for a turn's last launch to take
-            last = max(1, min(line.primed, line.look_ahead))
-            come = Flow(least, last, max(line.chunk, waits), come.unit + waits)
-        flows[line.name] = come
+            waits = line.grain - 1
+            flows[line.name] = Flow(parcel + waits, unit + waits)
+        else:  # what is too little for a launch waits, for a later one or for the turn's last
+            waits = max(line.primed, line.look_ahead + (line.least or line.chunk) - 1)
+            flows[line.name] = Flow(max(line.chunk, waits), unit + waits)
     return flows
-
-
-def _handed_on(source: Timeline, flow: Flow, drive: After) -> Flow:
-    """What a stage is brought by another; the other's lag may make any launch larger or smaller."""
-    ratio = source.yields * drive.ratio
-    unit = ceil(ratio * (flow.unit + source.lag))
-    least, last = (max(1, floor(ratio * ticks)) for ticks in (flow.least - source.lag, flow.last))
-    return Flow(least, last, ceil(ratio * (flow.launch + source.lag)) if drive.each else unit, unit)

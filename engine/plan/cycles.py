@@ -71,7 +71,22 @@ def find_cycles(plan: "Plan") -> dict[str, Cycle]:
                 if first < index:
                     cycles[name] = Cycle(first, index - first)
         index += 1
-    return {name: cycles.get(name, Cycle(index - 1, 0)) for name in seen}
+    return {name: _shortest(plan, name, cycles[name]) if name in cycles else Cycle(index - 1, 0) for name in seen}
+
+
+def _shortest(plan: "Plan", name: str, cycle: Cycle) -> Cycle:
+    """The same course with nothing said twice: what shapes a stage may repeat later than its shapes do."""
+    course = [plan.unit(index).stages[name].launches for index in range(cycle.warm_up + cycle.length)]
+    once = course[cycle.warm_up :]
+    length = next(
+        length
+        for length in range(1, len(once) + 1)
+        if len(once) % length == 0 and once == once[:length] * (len(once) // length)
+    )
+    warm_up = cycle.warm_up
+    while warm_up and course[warm_up - 1] == course[warm_up - 1 + length]:
+        warm_up -= 1
+    return Cycle(warm_up, length)
 
 
 def rank_shapes(plan: "Plan") -> tuple[GraphShape, ...]:

@@ -26,6 +26,9 @@ class ScriptUnit:
     event: str
     ticks: int | None = None
 
+    def __str__(self) -> str:
+        return self.event if self.ticks is None else f"{self.event}{self.ticks}"
+
 
 @dataclass(frozen=True)
 class Script:
@@ -67,3 +70,8 @@ class Script:
     def at(self, index: int) -> ScriptUnit:
         """The unit played as unit `index`."""
         return (self.start + self.cycle)[self.phase(index)]
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        start, cycle = (" ".join(map(str, units)) for units in (self.start, self.cycle))
+        return f"{start} ({cycle})".strip()

@@ -1,11 +1,185 @@
-"""The plan as a table for a terminal: what `duplexcadence plan MODEL` prints. Text only."""
+"""The plan as tables for a terminal: what `duplexcadence plan MODEL` prints. Text only."""
 
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
+from engine.errors import AskedWrongly
+from engine.stage import After, Quota, Span, Timeline
+
 if TYPE_CHECKING:
-    from engine.plan import Plan
+    from engine.plan import Plan, StageUnit
+
+SECONDS = (1, 10, 60)
+SHOWN = 8  # units of a cycle, and graphs, that are spelt out
+UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def describe(plan: "Plan") -> str:
-    """Stages with their clocks and cycles, shapes by unit, bytes over time, and the graphs."""
-    return "\n".join(f"{line.name}: {plan.cycles[line.name]}" for line in plan.timelines)
+    """Stages with their clocks, shapes unit by unit, bytes over time, and the graphs."""
+    parts = [
+        ("Stages", _stages(plan)),
+        ("Shapes, unit by unit: ticks fed, then the length of each state that is part of the shape", _shapes(plan)),
+        ("State", _states(plan)),
+        (_graph_title(plan), _graphs(plan)),
+    ]
+    return "\n\n".join([_header(plan), *(f"{title}\n{body}" for title, body in parts)])
+
+
+def _header(plan: "Plan") -> str:
+    ends = (
+        "has no declared end" if plan.session_units is None else f"ends after {plan.session_units} units at the latest"
+    )
+    return (
+        f"A unit every {_number(1000 / plan.cadence)} ms; the session {ends}; script {plan.script}.\n"
+        f"All shapes repeat after {plan.warm_up} units, every {plan.cycle}. "
+        f"No session can need more than {size(plan.max_bytes)} of state."
+    )
+
+
+def _stages(plan: "Plan") -> str:
+    rows = [("stage", "clock", "driven by", "a launch takes", "shapes repeat")]
+    rates: dict[str, Fraction] = {}
+    for line in plan.timelines:
+        cycle = plan.cycles[line.name]
+        repeats = f"after {cycle.warm_up}, every {cycle.length}" if cycle.length else "never"
+        rows.append((line.name, _clock(line, rates), _drive(line), _takes(line), repeats))
+    return columns(rows)
+
+
+def _clock(line: Timeline, rates: dict[str, Fraction]) -> str:
+    """Ticks a second in and out, where a clock drives the stage; notes the latter in `rates`."""
+    drive = line.drive
+    if isinstance(drive, Quota) or (isinstance(drive, After) and drive.stage not in rates):
+        return "-"
+    rate = rates[drive.stage] * drive.ratio if isinstance(drive, After) else Fraction(drive.rate)
+    rates[line.name] = rate * line.yields
+    return f"{_number(rate)} -> {_number(rates[line.name])} Hz"
+
+
+def _drive(line: Timeline) -> str:
+    drive = line.drive
+    if isinstance(drive, After):
+        return f"{line.tick}s of {drive.stage}{', launch by launch' if drive.each else ''}"
+    if isinstance(drive, Quota):
+        events = {"LISTEN": drive.listen, "SPEAK": drive.speak, "FLUSH": drive.flush, "a turn's start": drive.opens}
+        most: dict[str, list[str]] = {}
+        for name, ticks in events.items():
+            most.setdefault(" + ".join(map(str, ticks)), []).append(name)
+        most.pop("", None)
+        return "at most " + "; ".join(ticks + " in " + ", ".join(names) for ticks, names in most.items())
+    first = "" if drive.first is None else f", first {drive.first}"
+    return f"{line.tick}s{first}{' while it speaks' if drive.speech else ''}"
+
+
+def _takes(line: Timeline) -> str:
+    if line.chunk is None:
+        takes = "what has come" if line.grain == 1 else f"multiples of {line.grain}"
+    else:
+        least = line.least or line.chunk
+        takes = f"{line.chunk}" if least == line.chunk else f"{least} to {line.chunk}"
+    ahead = f" + {line.look_ahead} ahead" if line.look_ahead else ""
+    around = "".join(
+        f", {ticks} {name}" for ticks, name in zip(line.context, ("before", "after"), strict=True) if ticks
+    )
+    return f"{takes}{ahead}{around}{f', {line.lag} behind' if line.lag else ''}"
+
+
+def _shapes(plan: "Plan") -> str:
+    rows = []
+    for line in plan.timelines:
+        cycle = plan.cycles[line.name]
+        spans = [("first", range(cycle.warm_up)), ("cycle", range(cycle.warm_up, cycle.warm_up + cycle.length))]
+        for name, span in spans:
+            if span:
+                rows.append((line.name, name, _run([_unit_shapes(plan.unit(at).stages[line.name]) for at in span])))
+    return columns(rows)
+
+
+def _unit_shapes(unit: "StageUnit") -> str:
+    shapes: list[tuple[str, int]] = []  # equal neighbours counted
+    for launch in unit.launches:
+        text = _shape(launch.shape)
+        again = shapes and shapes[-1][0] == text
+        shapes[-1:] = [(text, shapes[-1][1] + 1)] if again else [*shapes[-1:], (text, 1)]
+    return " + ".join(text if count == 1 else f"{count} x {text}" for text, count in shapes) or "-"
+
+
+def _run(units: Sequence[str]) -> str:
+    if len(set(units)) == 1:
+        return f"{units[0]} (each of {len(units)})" if len(units) > 1 else units[0]
+    if len(units) > SHOWN:
+        units = [*units[:3], f"... {len(units) - 4} more ...", units[-1]]
+    return " | ".join(units)
+
+
+def _states(plan: "Plan") -> str:
+    rows: list[Sequence[str]] = [
+        ("state", "type", "one tick", "bytes a tick", "ticks at most", *(f"at {s} s" for s in SECONDS), "at most")
+    ]
+    moments = [_needed(plan, seconds) for seconds in SECONDS]
+    for state in plan.states:
+        at = [size(needed[state.name] * state.item_bytes) if needed else "-" for needed in moments]
+        rows.append(
+            (state.name, state.dtype, _shape(state.item_shape), size(state.item_bytes), f"{state.max_ticks}", *at,
+             size(state.max_bytes))
+        )  # fmt: skip
+    totals = [size(plan.bytes_at(_last_unit(plan, seconds))) if needed else "-"
+              for seconds, needed in zip(SECONDS, moments, strict=True)]  # fmt: skip
+    rows.append(("all", "", "", "", "", *totals, size(plan.max_bytes)))
+    return columns(rows)
+
+
+def _needed(plan: "Plan", seconds: int) -> dict[str, int] | None:
+    try:
+        return dict(plan.unit(_last_unit(plan, seconds)).needed)
+    except AskedWrongly:
+        return None
+
+
+def _last_unit(plan: "Plan", seconds: int) -> int:
+    return ceil(seconds * plan.cadence) - 1
+
+
+def _graph_title(plan: "Plan") -> str:
+    eager = {line.name for line in plan.timelines if line.eager}
+    graphs = sum(one.stage not in eager for one in plan.shapes)
+    return f"Graphs: {graphs} exact shapes, the most frequent first; {len(plan.shapes) - graphs} shapes run eagerly"
+
+
+def _graphs(plan: "Plan") -> str:
+    lines = {line.name: line for line in plan.timelines}
+    rows = [("stage", "shape", "launches a unit", "in the warm-up", "first met", "")]
+    for one in plan.shapes[:SHOWN]:
+        line = lines[one.stage]
+        clocked = any(plan.specs[name].span is Span.CLOCKED for name in plan.reads(line.name))
+        note = f"eager: {line.eager}" if line.eager else "length set before each launch" if clocked else ""
+        met = f"unit {one.first_unit}" if one.first_unit >= 0 else "as the input asks"
+        rows.append((one.stage, _shape(one.shape), f"{float(one.a_unit):.2f}", f"{one.early}", met, note))
+    more = len(plan.shapes) - SHOWN
+    return columns(rows) + (f"\n... and {more} more" if more > 0 else "")
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ")"
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):g}"
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that reads best."""
+    value, unit = float(count), 0
+    while value >= 1024 and unit < len(UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.0f} {UNITS[unit]}" if value == int(value) else f"{value:.1f} {UNITS[unit]}"
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as columns, each as wide as its widest entry."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  " + "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
