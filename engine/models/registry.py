@@ -1,19 +1,41 @@
-"""The models that this program knows: name, room, licence, what each can do here.
+"""The models that this program knows: name, room, licence, and what each can do here.
 
-Importing it imports no model and no torch: a room is loaded when its plan is asked for. Any thread may enter.
+Importing it imports no model and no torch: a room is loaded when its plan is asked for, its stages and weights when it
+is built. Any thread may enter.
 """
 
 import difflib
 import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import AskedWrongly
+from engine.plan import Plan, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from engine.arena import Arena
+    from engine.stage import Timeline
+    from engine.step import Model
 
-    from engine.plan import Plan
+
+@dataclass(frozen=True)
+class Built:
+    """A model with everything that it stands on, not yet prepared.
+
+    Args:
+        model: What a session runs.
+        arena: The memory that its state lives in.
+        runtime: "cadence", "library" or "stock": whose stages it was built from.
+        settings: What changes bits or time, for the log's header.
+        remarks: Lines that whoever waits should read.
+    """
+
+    model: "Model"
+    arena: "Arena"
+    runtime: str
+    settings: Mapping[str, bool | int | float | str | None]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -23,64 +45,92 @@ class ModelEntry:
     Args:
         name: As commands take it.
         description: One line.
-        room: Its package.
-        plan: `module:function`; the function, called without arguments, returns the default session's plan.
         licence: Of its released weights.
         duplex: Whether it listens while it speaks, or takes turns.
-        runs: Whether this version can run it; otherwise it has a plan only.
+        input_rate_hz: Of what it hears.
+        timelines: `module:function` of its room; called without arguments, it declares the stages.
+        script: Units of the default session's plan, as `engine.plan.plan` takes them.
+        session_s: Where the default session ends, in seconds; None where nothing needs an end.
+        builder: `module:function` of its room, called as `build` is; empty where this version has its plan only.
     """
 
     name: str
     description: str
-    room: str
-    plan: str
     licence: str
     duplex: bool
-    runs: bool
+    input_rate_hz: int
+    timelines: str
+    script: str = "LLSSSF"
+    session_s: int | None = None
+    builder: str = ""
 
-    def load_plan(self) -> "Plan":
-        """Compute the plan of the model's default session; loads its room, neither torch nor weights."""
-        module, function = self.plan.split(":")
-        plan: Callable[[], Plan] = getattr(importlib.import_module(module), function)
-        return plan()
+    @property
+    def runs(self) -> bool:
+        """Whether this version can run it."""
+        return bool(self.builder)
+
+    def load_plan(self) -> Plan:
+        """Work out the default session's plan; loads the room's declarations, neither torch nor weights."""
+        declare: Callable[[], tuple[Timeline, ...]] = _load(self.timelines)
+        return plan(declare(), script=self.script, session_s=self.session_s)
+
+    def build(self, runtime: str, **options: Any) -> Built:
+        """Build the model on one runtime's stages: its plan, arena and weights.
+
+        Args:
+            runtime: "cadence", "library" or "stock".
+            options: Of the model's own.
+
+        Raises:
+            AskedWrongly: This version has the model's plan only.
+            MissingWeights, BadWeights: As `engine.models.weights.locate`.
+        """
+        if not self.runs:
+            raise AskedWrongly(
+                f"this version cannot run {self.name}, only plan it",
+                f"one of {', '.join(entry.name for entry in ENTRIES if entry.runs)}",
+                f"see its plan with: duplexcadence plan {self.name}",
+            )
+        builder: Callable[..., Built] = _load(self.builder)
+        return builder(runtime, **options)
 
 
 ENTRIES = (
     ModelEntry(
         name="pocket",
         description="Whisper tiny.en, SmolLM2-135M and a small voice: talks on two CPU cores",
-        room="engine.models.pocket",
-        plan="engine.models.pocket.timelines:default_plan",
         licence="MIT, Apache-2.0; see each of its weights",
         duplex=True,
-        runs=True,
+        input_rate_hz=16_000,
+        timelines="engine.models.pocket.timelines:timelines",
+        builder="engine.models.pocket.build:build",
     ),
     ModelEntry(
         name="minicpm-o-4.5",
         description="Qwen3-8B with Whisper-medium, a flow-matching decoder and HiFT",
-        room="engine.models.minicpm_o",
-        plan="engine.models.minicpm_o.timelines:default_plan",
         licence="Apache-2.0",
         duplex=True,
-        runs=False,
+        input_rate_hz=16_000,
+        timelines="engine.models.minicpm_o.timelines:timelines",
+        session_s=600,
     ),
     ModelEntry(
         name="step-audio-2-mini",
         description="a language model that emits audio tokens, the same flow-matching decoder and HiFT",
-        room="engine.models.step_audio2",
-        plan="engine.models.step_audio2.timelines:default_plan",
         licence="Apache-2.0",
         duplex=False,
-        runs=False,
+        input_rate_hz=16_000,
+        timelines="engine.models.step_audio2.timelines:timelines",
+        session_s=600,
     ),
     ModelEntry(
         name="moshi",
         description="Moshi 7B with Mimi, in steps of 80 ms",
-        room="engine.models.moshi",
-        plan="engine.models.moshi.timelines:default_plan",
         licence="CC-BY-4.0",
         duplex=True,
-        runs=False,
+        input_rate_hz=24_000,
+        timelines="engine.models.moshi.timelines:timelines",
+        script="S",
     ),
 )
 
@@ -99,3 +149,8 @@ def find(name: str) -> ModelEntry:
     raise AskedWrongly(
         f"there is no model named {name!r}", f"one of {', '.join(names)}", f"did you mean {near[0]}?" if near else ""
     )
+
+
+def _load(name: str) -> Any:
+    module, function = name.split(":")
+    return getattr(importlib.import_module(module), function)
