@@ -6,8 +6,9 @@ units are when the plan looks ahead by itself; a running session tells its own e
 (`PlannedState.max_ticks`, `Plan.max_bytes`) hold for every script.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor, lcm, prod
 from types import MappingProxyType
@@ -111,6 +112,8 @@ class Plan:
         self._item_bytes = {state.name: state.item_bytes for state in states}
         self._units: list[UnitPlan] = []
         self._positions = [self.start]
+        self._seen: dict[Hashable, int] = {}  # where the script's session stood, and before which unit
+        self._round = 0  # units in which everything comes round, once it has
 
     def advance(
         self,
@@ -131,14 +134,9 @@ class Plan:
             ran: By stage, the ticks that a stage with a quota took; the whole quota where it is not named.
 
         Raises:
-            AskedWrongly: The session has reached a limit that ends it.
+            SessionFull: A limit that ends the session would be passed.
         """
-        try:
-            unit = Unit(self.timelines, self.specs, self.cadence, position, ScriptUnit(event[0], speech_ticks), ran)
-        except SessionFull as full:
-            raise AskedWrongly(
-                f"unit {index} would take {full} over its limit", "a session that ends before", "start a new session"
-            ) from None
+        unit = Unit(self.timelines, self.specs, self.cadence, position, ScriptUnit(event[0], speech_ticks), ran)
         needed = {state.name: unit.needed.get(state.name, 0) for state in self.states}
         size = sum(ticks * self._item_bytes[name] for name, ticks in needed.items())
         frozen = MappingProxyType
@@ -150,12 +148,18 @@ class Plan:
         return end_turn(self.timelines, self.specs, position)
 
     def ahead(self, position: Position) -> dict[str, int]:
-        """The most ticks of each planned state in the unit after `position`, whatever its event turns out to be."""
-        most: dict[str, int] = {}
+        """The most ticks of each planned state in the unit after `position`, whatever its event turns out to be.
+
+        Raises:
+            SessionFull: No unit can follow.
+        """
+        units = []
         for event in (LISTEN, SPEAK, FLUSH):
-            for name, ticks in self.advance(position, event)[0].needed.items():
-                most[name] = max(most.get(name, 0), ticks)
-        return most
+            with suppress(SessionFull):
+                units.append(self.advance(position, event)[0].needed)
+        if not units:
+            self.advance(position, LISTEN)  # says which limit it is
+        return {state.name: max(needed[state.name] for needed in units) for state in self.states}
 
     def reads(self, stage: str) -> tuple[str, ...]:
         """The states that a stage reads and grows, by "stage.state"."""
@@ -166,25 +170,33 @@ class Plan:
         """What unit `index` of the script needs.
 
         Raises:
-            AskedWrongly: The session has ended by then.
+            SessionFull: The session has ended by then.
         """
         if self.session_units is not None and index >= self.session_units:
-            raise AskedWrongly(f"unit {index}", f"one of the session's {self.session_units} units", "")
+            raise SessionFull(f"unit {index}", f"one of the {self.session_units} that the session declares")
         self._walk(index + 1)
-        return self._units[index]
+        return replace(self._units[self._like(index)], index=index)
 
     def position(self, index: int) -> Position:
         """Where the script's session stands before unit `index`."""
         self._walk(index)
-        return self._positions[index]
+        return self._positions[self._like(index)]
 
     def _walk(self, units: int) -> None:
-        while len(self._units) < units:
+        """Walk the script as far as `units`, or until everything has come round."""
+        while len(self._units) < units and not self._round:
             number = len(self._units)
             told = self.script.at(number)
             unit, position = self.advance(self._positions[-1], told.event, index=number, speech_ticks=told.ticks)
             self._units.append(unit)
             self._positions.append(position)
+            stands = (self.script.phase(number + 1), *position.clocks.values(), *position.held.values())
+            self._round = number + 1 - self._seen.setdefault(stands, number + 1)
+
+    def _like(self, index: int) -> int:
+        """The unit walked already that unit `index` is like."""
+        past = index - len(self._units)
+        return index if past < 0 or not self._round else len(self._units) - self._round + past % self._round
 
     def bytes_at(self, index: int) -> int:
         """Bytes that unit `index` of the script needs."""
@@ -207,7 +219,7 @@ class Plan:
 
     @property
     def cycle(self) -> int:
-        """Units after which the shapes of all stages repeat together."""
+        """Units after which the shapes of all stages repeat together; zero where the session ends before they do."""
         return lcm(*(cycle.length for cycle in self.cycles.values()))
 
     @cached_property
@@ -248,9 +260,6 @@ def plan(
         if name + SHIFT in most:
             part = spec.item_shape if spec.shift_shape is None else spec.shift_shape
             states.append(PlannedState(name + SHIFT, spec.dtype, part, most[name + SHIFT], 0, spec.reset))
-    for state in states:
-        shares = {other.max_ticks for other in states if other.group and other.group == state.group}
-        _known(len(shares) <= 1, f"group {state.group} holds {sorted(shares)} ticks", "states that grow together")
     return Plan(
         timelines,
         specs,

@@ -22,10 +22,10 @@ class Launch:
     """One run of a stage.
 
     Args:
-        shape: The ticks fed, then the ticks held of each state whose length is part of the shape. One shape, one graph.
+        shape: The ticks fed, then the ticks held of each state whose length is part of the shape.
         takes: Input ticks taken for good.
         yields: Output ticks.
-        last: The turn ends with it.
+        last: It is fed without the look-ahead that there would be, because the turn ends: not the graph of that shape.
     """
 
     shape: tuple[int, ...]
@@ -84,8 +84,8 @@ class Position:
     held: Mapping[str, int]
 
 
-class SessionFull(Exception):
-    """A state that ends the session has reached its limit; carries the state's name."""
+class SessionFull(AskedWrongly):
+    """A unit that the session cannot have: a state, or the session, would pass the limit that it declares."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,12 @@ def grow(spec: StateSpec, held: int, new: int, *, trims: bool = True) -> Grown:
     if spec.order is Order.BEFORE:
         return Grown(max(held, after), after, joined if held else 0)
     moved, overlaps, to = 0, False, 0
-    for piece in sources:
+    for number, piece in enumerate(sources):
+        end = to + len(piece)
         if piece.start != to:
             moved += len(piece)
-            overlaps |= abs(piece.start - to) < len(piece)
-        to += len(piece)
+            overlaps |= any(other.start < end and to < other.stop for other in sources[number:])
+        to = end
     return Grown(joined, after, moved if overlaps else 0)
 
 
@@ -190,7 +191,9 @@ class Unit:
             held = self.held[name]
             if spec.limit is not None and held + new > spec.limit:
                 if spec.at_limit is AtLimit.END:
-                    raise SessionFull(name)
+                    raise SessionFull(
+                        f"{held + new} ticks of {name}", f"at most {spec.limit}", "end the turn, or start a new session"
+                    )
                 held = spec.initial
             trims = not (isinstance(spec.keep, Trim) and spec.keep.each_unit)
             self._hold(name, grow(spec, held, new, trims=trims))
@@ -198,7 +201,7 @@ class Unit:
                 lengths.append(held)
         done = clock.owed + takes - owes
         yields = whole(line.yields * done, f"stage {line.name} yields {line.yields} for each of {done} ticks")
-        return Launch((clock.before + fed + line.context[1], *lengths), takes, yields, last)
+        return Launch((clock.before + fed + line.context[1], *lengths), takes, yields, last and line.look_ahead > 0)
 
     def _hold(self, name: str, grown: Grown) -> None:
         self.held[name] = grown.after

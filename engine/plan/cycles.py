@@ -6,12 +6,13 @@ walking the plan; every bounded plan gets there.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
-from engine.plan.advance import follows_turns, reads
+from engine.plan.advance import SessionFull, follows_turns, reads
 from engine.stage import After, Lifetime, Quota, Span
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 NEVER = -1
+_Key = tuple[tuple[int, ...], bool]  # shape, and whether it is fed without look-ahead
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class GraphShape:
     Args:
         stage: The stage.
         shape: Ticks fed, then the ticks of each state whose length is part of it.
+        last: For launches that a turn's end leaves without look-ahead.
         a_unit: Launches a unit in the long run; zero for a shape that only the stage's warm-up meets.
         early: Launches in the stage's warm-up.
         first_unit: The unit that meets it first; `NEVER` for one that the script does not meet but the input may.
@@ -50,6 +53,7 @@ class GraphShape:
 
     stage: str
     shape: tuple[int, ...]
+    last: bool
     a_unit: Fraction
     early: int
     first_unit: int
@@ -61,17 +65,18 @@ def find_cycles(plan: "Plan") -> dict[str, Cycle]:
     shapers = {name: _shapers(plan, name) for name in seen}
     cycles: dict[str, Cycle] = {}
     index = 0
-    while len(cycles) < len(seen) and (plan.session_units is None or index <= plan.session_units):
-        position = plan.position(index)
-        for name, (stages, states, by_turn) in shapers.items():
-            if name not in cycles:
+    with suppress(SessionFull):
+        while len(cycles) < len(seen):
+            position = plan.position(index)
+            for name, (stages, states, by_turn) in shapers.items():
                 clocks = tuple(position.clocks[stage] for stage in stages)
                 held = tuple(position.held[state] for state in states)
                 first = seen[name].setdefault((clocks, held, plan.script.phase(index) if by_turn else None), index)
                 if first < index:
-                    cycles[name] = Cycle(first, index - first)
-        index += 1
-    return {name: _shortest(plan, name, cycles[name]) if name in cycles else Cycle(index - 1, 0) for name in seen}
+                    cycles.setdefault(name, Cycle(first, index - first))
+            plan.unit(index)
+            index += 1
+    return {name: _shortest(plan, name, cycles[name]) if name in cycles else Cycle(index, 0) for name in seen}
 
 
 def _shortest(plan: "Plan", name: str, cycle: Cycle) -> Cycle:
@@ -92,28 +97,23 @@ def _shortest(plan: "Plan", name: str, cycle: Cycle) -> Cycle:
 def rank_shapes(plan: "Plan") -> tuple[GraphShape, ...]:
     """Every exact shape, the most frequent in the long run first, then the most frequent in the warm-up."""
     shapes = []
-    for name, cycle in plan.cycles.items():
-        counts = [Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()]
-        first: dict[tuple[int, ...], int] = {}
+    for line in plan.timelines:
+        cycle = plan.cycles[line.name]
+        early, late = Counter[_Key](), Counter[_Key]()
+        first: dict[_Key, int] = {}
         for index in range(cycle.warm_up + cycle.length):
-            for launch in plan.unit(index).stages[name].launches:
-                counts[index >= cycle.warm_up][launch.shape] += 1
-                first.setdefault(launch.shape, index)
-        early, late = counts
-        for shape in _sizes(plan, name, first):
-            first.setdefault(shape, NEVER)
+            counts = early if index < cycle.warm_up else late
+            for launch in plan.unit(index).stages[line.name].launches:
+                counts[launch.shape, launch.last] += 1
+                first.setdefault((launch.shape, launch.last), index)
+        sizes = line.drive.sizes if isinstance(line.drive, Quota) else ()
+        for size, (shape, last) in product(sizes, tuple(first)):  # the plan reckons with the largest
+            first.setdefault(((size, *shape[1:]), last), NEVER)
         shapes += [
-            GraphShape(name, shape, Fraction(late[shape], max(1, cycle.length)), early[shape], unit)
-            for shape, unit in first.items()
+            GraphShape(line.name, *key, Fraction(late[key], max(1, cycle.length)), early[key], unit)
+            for key, unit in first.items()
         ]
     return tuple(sorted(shapes, key=lambda one: (-one.a_unit, -one.early, one.first_unit)))
-
-
-def _sizes(plan: "Plan", name: str, met: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Shapes of every size that a stage's launches may have, beside the largest, which the plan reckons with."""
-    drive = next(line.drive for line in plan.timelines if line.name == name)
-    sizes = drive.sizes if isinstance(drive, Quota) else ()
-    return sorted({(size, *shape[1:]) for size in sizes for shape in met}, reverse=True)
 
 
 def _shapers(plan: "Plan", name: str) -> tuple[list[str], list[str], bool]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
-from engine.errors import AskedWrongly
+from engine.plan.advance import SessionFull
 from engine.stage import After, Quota, Span, Timeline
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ def _header(plan: "Plan") -> str:
     ends = (
         "has no declared end" if plan.session_units is None else f"ends after {plan.session_units} units at the latest"
     )
+    again = f"after {plan.warm_up} units, every {plan.cycle}" if plan.cycle else "not before the session ends"
     return (
         f"A unit every {_number(1000 / plan.cadence)} ms; the session {ends}; script {plan.script}.\n"
-        f"All shapes repeat after {plan.warm_up} units, every {plan.cycle}. "
+        f"All shapes repeat {again}. "
         f"No session can need more than {size(plan.max_bytes)} of state."
     )
 
@@ -100,7 +101,7 @@ def _shapes(plan: "Plan") -> str:
 def _unit_shapes(unit: "StageUnit") -> str:
     shapes: list[tuple[str, int]] = []  # equal neighbours counted
     for launch in unit.launches:
-        text = _shape(launch.shape)
+        text = _shape(launch.shape) + (" last" if launch.last else "")
         again = shapes and shapes[-1][0] == text
         shapes[-1:] = [(text, shapes[-1][1] + 1)] if again else [*shapes[-1:], (text, 1)]
     return " + ".join(text if count == 1 else f"{count} x {text}" for text, count in shapes) or "-"
@@ -134,7 +135,7 @@ def _states(plan: "Plan") -> str:
 def _needed(plan: "Plan", seconds: int) -> dict[str, int] | None:
     try:
         return dict(plan.unit(_last_unit(plan, seconds)).needed)
-    except AskedWrongly:
+    except SessionFull:
         return None
 
 
@@ -156,7 +157,16 @@ def _graphs(plan: "Plan") -> str:
         clocked = any(plan.specs[name].span is Span.CLOCKED for name in plan.reads(line.name))
         note = f"eager: {line.eager}" if line.eager else "length set before each launch" if clocked else ""
         met = f"unit {one.first_unit}" if one.first_unit >= 0 else "as the input asks"
-        rows.append((one.stage, _shape(one.shape), f"{float(one.a_unit):.2f}", f"{one.early}", met, note))
+        rows.append(
+            (
+                one.stage,
+                _shape(one.shape) + (" last" if one.last else ""),
+                f"{float(one.a_unit):.2f}",
+                f"{one.early}",
+                met,
+                note,
+            )
+        )
     more = len(plan.shapes) - SHOWN
     return columns(rows) + (f"\n... and {more} more" if more > 0 else "")
 
