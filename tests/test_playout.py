@@ -165,6 +165,15 @@ def test_units_on_time_sound_as_one_piece_bit_for_bit(rate_hz):
     assert playout.counts.underflows == 0
 
 
+@settings(deadline=None, max_examples=100)
+@given(due_ns=st.integers(0, 10 * MS), start_ns=st.integers(0, 10 * MS), rate_hz=st.sampled_from([16_000, 22_050]))
+def test_it_begins_at_the_sample_nearest_to_its_time(due_ns, start_ns, rate_hz):
+    playout = Playout(rate_hz)
+    playout.push(np.ones(rate_hz, np.float32), due_ns)
+    first = np.flatnonzero(playout.read(start_ns, rate_hz // 10))[0]
+    assert abs(start_ns + first * NS / rate_hz - max(due_ns, start_ns)) <= 0.5 * NS / rate_hz + 1
+
+
 def test_a_late_unit_leaves_a_faded_gap_and_moves_what_follows_until_a_pause():
     playout = Playout(RATE_HZ)
     listener = Listener(playout)
@@ -232,13 +241,27 @@ def test_a_flush_is_silent_within_a_block_and_tells_what_was_left_unsaid():
 
 def test_a_flush_ahead_of_the_reader_lets_sound_what_sounds_before_it():
     playout = Playout(RATE_HZ)
-    playout.push(np.ones(1000, np.float32), 0)
+    playout.push(np.ones(110, np.float32), 0)
+    playout.push(np.ones(100, np.float32), 500 * MS)
     playout.read(0, 80)
     playout.flush(100 * MS)
-    heard = playout.read(80 * MS, 200)
+    playout.push(np.full(50, 0.5, np.float32), 150 * MS)
+    heard = playout.read(80 * MS, 600)
     assert np.all(heard[:20] == 1)
     assert np.allclose(heard[20:30], np.arange(10, 0, -1) / 10)
-    assert not heard[30:].any()
+    assert not heard[30:70].any()
+    assert np.all(heard[70:110] == 0.5)
+    assert not heard[120:].any()
+
+
+def test_a_sound_card_that_reads_ahead_still_gets_its_fade():
+    playout = Playout(RATE_HZ)
+    playout.push(np.ones(1000, np.float32), 0)
+    playout.read(0, 300)
+    playout.flush(100 * MS)  # by the clock; the card plays 200 ms later
+    heard = playout.read(300 * MS, 100)
+    assert np.allclose(heard[:10], np.arange(10, 0, -1) / 10)
+    assert not heard[10:].any()
 
 
 def test_what_is_said_after_a_flush_is_not_flushed():
@@ -261,15 +284,17 @@ def test_a_second_flush_does_not_bring_a_fading_voice_back():
     playout.read(0, 300)
     playout.flush(300 * MS)
     heard = playout.read(300 * MS, 4)
-    assert playout.flush(304 * MS) == 0
+    playout.push(np.ones(1000, np.float32), 350 * MS)
+    assert playout.flush(304 * MS) == 1000
     heard = np.append(heard, playout.read(304 * MS, 100))
     assert np.allclose(heard[:10], np.arange(10, 0, -1) / 10)
     assert not heard[10:].any()
 
 
-def test_what_waits_for_its_time_is_flushed_unheard():
+@pytest.mark.parametrize("due_ms", [21, 25, 50])
+def test_what_waits_for_its_time_is_flushed_unheard(due_ms):
     playout = Playout(RATE_HZ)
-    playout.push(np.ones(100, np.float32), 50 * MS)
+    playout.push(np.ones(100, np.float32), due_ms * MS)
     playout.read(0, 20)
     assert playout.flush(20 * MS) == 100
     assert not playout.read(20 * MS, 200).any()
