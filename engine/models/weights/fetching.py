@@ -107,7 +107,7 @@ def _fetch_locked(store: Store, names: Sequence[str], sources: Sequence[Source],
             f"{readable(ahead.peak_bytes)} while weights are fetched and converted",
             "free some space and run it again, or set DUPLEXCADENCE_CACHE to a folder on a larger disk",
         )
-    store.scratch.mkdir()
+    store.scratch.mkdir(exist_ok=True)
     # A name of its own: what a killed fetch started may still write under the old one for a moment.
     work = Path(tempfile.mkdtemp(dir=store.scratch))
     told: set[str] = set()
