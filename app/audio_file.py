@@ -91,7 +91,9 @@ class SpeechFile:
         elif self._samples and self._peak < 0.005:
             lines.append(f"{name} is very quiet (peak {self._peak:.4f} of 1): speech may be missed")
         if self._clipped > 0.001 * count:
-            lines.append(f"{name} is clipped in {100 * self._clipped / count:.1f}% of its samples: words may be misheard")
+            lines.append(
+                f"{name} is clipped in {100 * self._clipped / count:.1f}% of its samples: words may be misheard"
+            )
         if abs(self._sum / count) > 0.02:
             lines.append(f"{name} has a constant offset of {self._sum / count:+.2f}: it was taken away")
         return tuple(lines)
@@ -135,7 +137,9 @@ class ReplyFile:
                 str(self._partial), "w", samplerate=rate_hz, channels=1, subtype="PCM_16", format="WAV"
             )
         except (OSError, soundfile.LibsndfileError) as error:
-            raise NoRoom(f"{path} cannot be written ({error})", "a folder that can be", "name another with --out") from None
+            raise NoRoom(
+                f"{path} cannot be written ({error})", "a folder that can be", "name another with --out"
+            ) from None
 
     def write(self, samples: NDArray[np.float32]) -> None:
         try:

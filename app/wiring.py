@@ -1,54 +1,121 @@
 """The composition root: everything a session is made of, put together in one place, in the order of lifetimes."""
 
+import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
+from app.audio_file import ReplyFile
 from app.headless import FileSpeaker
-from engine.arena import Arena
 from engine.clock import Clock
-from engine.models import registry
+from engine.errors import NoRoom
+from engine.models.registry import Built
 from engine.playout import Playout
 from engine.runtime import EagerRuntime
 from engine.session import Session
-from engine.step import Model
 from engine.timing import AudioSetup, LogWriter, MemoryRecord, PlanSummary, SessionHeader, StageShape
 
 VERSIONED = ("duplexcadence", "torch", "transformers", "numpy", "onnxruntime")
 
 
-def memory_of(arena: Arena) -> MemoryRecord:
+@dataclass(frozen=True)
+class Headless:
+    """A session without a sound card.
+
+    Args:
+        session: To be fed.
+        speaker: Plays into the reply's file, as far as the clock has come.
+    """
+
+    session: Session
+    speaker: FileSpeaker
+
+
+@contextmanager
+def headless(
+    built: Built,
+    clock: Clock,
+    *,
+    reply: ReplyFile | None,
+    log: Path | None,
+    source: str,
+    realtime: bool,
+    transcript: bool,
+    tell: Callable[[str], None],
+) -> Iterator[Headless]:
+    """Put a headless session together, and close its log when it ends, however it ends.
+
+    Args:
+        built: The model, prepared, and its arena.
+        clock: The session's time.
+        reply: Takes what is heard of the agent.
+        log: The timing log to write.
+        source: What is heard, as the log names it; no path.
+        realtime: Whether the clock waits.
+        transcript: Whether the log holds what was said.
+        tell: Takes a line for whoever watches.
+    """
+    playout = Playout(built.model.output_rate_hz)
+    speaker = FileSpeaker(playout, reply)
+    audio = AudioSetup(
+        input_rate_hz=built.model.input_rate_hz,
+        output_rate_hz=built.model.output_rate_hz,
+        source=source,
+        realtime=realtime,
+    )
+    writer = LogWriter(log, header(built, audio), transcript=transcript, on_lost=_telling(tell)) if log else None
+    session = Session(
+        built.model,
+        EagerRuntime(built.runtime, clock),
+        built.arena,
+        playout,
+        clock,
+        log=writer,
+        speaker=speaker,
+        memory=lambda: memory_of(built),
+    )
+    if writer is None:
+        yield Headless(session, speaker)
+    else:
+        with writer:
+            yield Headless(session, speaker)
+
+
+def _telling(tell: Callable[[str], None]) -> Callable[[NoRoom], None]:
+    return lambda lost: tell(str(lost))
+
+
+def memory_of(built: Built) -> MemoryRecord:
     """Bytes as they stand: the arena's own, and the process's resident memory."""
     return MemoryRecord(
-        arena_reserved=arena.reserved_bytes,
-        arena_committed=arena.committed_bytes,
+        arena_reserved=built.arena.reserved_bytes,
+        arena_committed=built.arena.committed_bytes,
         rss=psutil.Process().memory_info().rss,
     )
 
 
-def header(model: Model, runtime: str, audio: AudioSetup) -> SessionHeader:
+def header(built: Built, audio: AudioSetup) -> SessionHeader:
     """The log's first line."""
-    import torch
-
-    plan = model.plan
-    settings: Mapping[str, bool | int | float | str | None] = {"torch_threads": torch.get_num_threads(), **model.settings}
+    plan = built.model.plan
     return SessionHeader(
-        model=model.name,
-        runtime=runtime,
-        device=f"cpu, {torch.get_num_threads()} threads",
+        model=built.model.name,
+        runtime=built.runtime,
+        device=f"cpu, {built.settings['torch_threads']} threads of {os.cpu_count()}",
         wall_clock=datetime.now().astimezone().isoformat(timespec="seconds"),
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONED}},
         audio=audio,
         plan=PlanSummary(
-            shapes=tuple(StageShape(stage=stage, shape=shape) for stage, shape in plan.shapes),
+            shapes=tuple(StageShape(stage=graph.stage, shape=graph.shape) for graph in plan.shapes),
             cycle=plan.cycle,
             bytes=plan.max_bytes,
         ),
-        settings=dict(settings),
+        settings=dict(built.settings),
     )
 
 

@@ -56,7 +56,7 @@ class EagerRuntime:
             wall_ms=wall_ns / 1e6,
             device_start_ns=None,
             device_ms=None,
-            ticks=step.ticks if step.ticks_of is None else step.ticks_of(result),
+            ticks=step.taken(result),
             shape=step.shape,
             path=self._path,
         )

@@ -4,18 +4,21 @@ The session knows no model by name, no sound card and no window. It is handed a 
 real time, as fast as it goes, or by a test's hand. Entered by the engine thread.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from engine.arena import Arena
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
+from engine.plan.advance import end_turn
 from engine.playout import Playout
 from engine.runtime import Runtime
+from engine.stage import Quota
 from engine.step import Event, Model, Outcome, Playing
 from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, StageRecord, Transcript, UnitRecord
 
@@ -68,11 +71,12 @@ class Session:
         self._log, self._speaker, self._memory = log, speaker, memory
         self._origin_ns = 0
         self._heard_samples = 0
+        self._position = model.plan.start
 
     def begin(self, arrival_ns: int) -> None:
         """The session starts: its first chunk arrives at `arrival_ns`."""
         self._origin_ns = arrival_ns
-        self.arena.commit(0)
+        self._commit_ahead()
 
     def arrival_ns(self, index: int) -> int:
         """When chunk `index` is whole, and so when unit `index - 1` is due."""
@@ -131,8 +135,23 @@ class Session:
                 self._log.write(
                     Transcript(index=index, who=line.who, text=line.text, kind=line.kind, source=line.source)
                 )
-        self.arena.commit(index + 1)  # ahead of need, in the slack
+        self._follow(outcome, stages, index)
+        self._commit_ahead()
         return Unit(record, outcome)
+
+    def _follow(self, outcome: Outcome, stages: list[StageRecord], index: int) -> None:
+        """Keep to where the plan says that the session stands."""
+        plan, ran = self.model.plan, Counter[str]()
+        for stage in stages:
+            ran[stage.name] += stage.ticks
+        quotas = {line.name: ran[line.name] for line in plan.timelines if isinstance(line.drive, Quota)}
+        start = end_turn(plan.timelines, plan.specs, self._position) if outcome.forgets else self._position
+        _, self._position = plan.advance(start, outcome.event.value, index=index, ran=quotas)
+
+    def _commit_ahead(self) -> None:
+        """Commit what the next unit may need, in this one's slack: never between a chunk's arrival and its speech."""
+        for state, ticks in self.model.plan.ahead(self._position).items():
+            self.arena.commit_ticks(state, ticks)
 
     def _drive(self, chunk: Chunk, playing: Playing) -> tuple[Outcome, list[StageRecord], list[Fault]]:
         """Let the runtime execute the model's steps; a stage that raises ends the turn, not the session."""
@@ -149,7 +168,9 @@ class Session:
             return outcome, stages, []
         except Exception as error:  # noqa: BLE001  a model's stage may raise anything; the conversation goes on
             self.model.end_turn()
-            fault = self._fault(chunk.index, stage, f"{type(error).__name__}: {error}; the turn was ended")
+            fault = self._fault(
+                chunk.index, stage, f"{type(error).__name__}: {' '.join(str(error).split())}; the turn was ended"
+            )
             return Outcome(Event.LISTEN, flush=True), stages, [fault]
 
     def _playing(self, index: int) -> Playing:

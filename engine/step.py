@@ -1,7 +1,7 @@
 """The contract between a model, a runtime and the session: a model yields steps, a runtime executes them.
 
 `Model.unit` is a generator. It yields a `Step`, is sent that step's result, and at last returns an `Outcome`. So a
-model's control flow reads as plain Python, and timing, replay and fallback stay out of it. Entered by the engine thread.
+model's control flow reads as plain Python, and timing, replay and fallback stay out of it. Entered by [engine].
 """
 
 from collections.abc import Callable, Generator
@@ -30,16 +30,18 @@ class Step:
     Args:
         stage: The timeline's name.
         shape: The exact shape, as the plan knows it.
-        ticks: Ticks of the stage's output clock, or -1 where only the result tells (then `ticks_of`).
+        ticks: Ticks that the stage takes for good; or, where only the result tells, what counts them.
         run: Does the work, eagerly.
-        ticks_of: The ticks that a result holds.
     """
 
     stage: str
     shape: tuple[int, ...]
-    ticks: int
+    ticks: int | Callable[[Any], int]
     run: Callable[[], Any]
-    ticks_of: Callable[[Any], int] | None = None
+
+    def taken(self, result: Any) -> int:
+        """Ticks taken by the run that gave `result`."""
+        return self.ticks if isinstance(self.ticks, int) else self.ticks(result)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Outcome:
         audio: float32 mono at the model's output rate, at most one cadence long; empty where nothing is said.
         transcript: New lines, in order.
         flush: Drop what is queued for playing, with a fade: the user has barged in.
+        forgets: What belongs to a turn was brought back to its start in this unit, before anything else ran.
         last_voiced_sample: Session sample (input rate) at which the user's turn, now answered, last had voice; only on
             the unit whose audio begins an answer.
     """
@@ -82,6 +85,7 @@ class Outcome:
     audio: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     transcript: tuple[Said, ...] = ()
     flush: bool = False
+    forgets: bool = False
     last_voiced_sample: int | None = None
 
 

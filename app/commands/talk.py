@@ -1,0 +1,59 @@
+"""`duplexcadence talk`: the main job. Where nobody can speak or listen, the bundled question's conversation is held."""
+
+import argparse
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import platformdirs
+
+import assets
+from app.commands.run import add_session_arguments, hold_recording
+from app.terminal import TerminalProgress, say
+from engine.models import weights
+
+QUESTION = Path(assets.__file__).parent / "questions" / "capital_of_france.wav"
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "talk",
+        help="talk with a model",
+        description="Fetches the model where it is not here yet, and talks. This version has no window yet: it "
+        "holds the conversation of the bundled spoken question and shows how every second of it fared.",
+    )
+    add_session_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    for line in _what_lacks():
+        say(line)
+    say(f"so the bundled question is heard instead: {QUESTION.name}\n")
+    store = weights.open_store()
+    weights.fetch(store.manifest.of_model(args.model), progress=TerminalProgress())
+    data = Path(platformdirs.user_data_dir("duplexcadence", appauthor=False))
+    folder = data / "sessions" / datetime.now().strftime("%Y-%m-%d %H-%M-%S")
+    folder.mkdir(parents=True)
+    hold_recording(
+        QUESTION, args, reply=folder / "reply.wav", log=folder / "session.jsonl", picture=folder / "meter.png"
+    )
+    return 0
+
+
+def _what_lacks() -> list[str]:
+    lines = []
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        lines.append("no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)")
+    try:
+        import sounddevice
+
+        if not any(device["max_input_channels"] for device in sounddevice.query_devices()):
+            lines.append("no microphone here")
+    except OSError:
+        lines.append("no PortAudio library here, so no microphone and no speaker")
+    lines.append("talking live, through a window, a microphone and a speaker, is not in this version yet")
+    return lines

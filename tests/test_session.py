@@ -1,0 +1,172 @@
+"""The session: deadlines on a grid, gaps counted, faults survived, memory committed ahead."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.headless import FileSpeaker
+from engine.chunk import Chunk
+from engine.clock import NS, Rate
+from engine.playout import Playout
+from engine.runtime import EagerRuntime
+from engine.session import Session, Unit
+from engine.step import Event
+from engine.timing import AudioSetup, LogWriter, MemoryRecord, PlanSummary, SessionHeader
+from engine.timing.reader import read_log
+from tests.fakes import ManualClock, NotingArena, Told, ToldModel, tone
+
+MEMORY = MemoryRecord(arena_reserved=0, arena_committed=0, rss=None)
+
+
+class Heard:
+    """Collects what sounds."""
+
+    def __init__(self) -> None:
+        self.samples: list[np.ndarray] = []
+
+    def write(self, samples: np.ndarray) -> None:
+        self.samples.append(samples)
+
+
+class Bench:
+    """A session with everything around it in a test's hands."""
+
+    def __init__(self, told: list[Told], log: LogWriter | None = None, cadence: Rate = Rate(1)) -> None:  # noqa: B008
+        self.clock, self.arena, self.heard = ManualClock(), NotingArena(), Heard()
+        self.model = ToldModel(self.clock, told, cadence)
+        self.playout = Playout(24_000)
+        self.speaker = FileSpeaker(self.playout, self.heard)  # type: ignore[arg-type]
+        self.session = Session(
+            self.model,
+            EagerRuntime("cadence", self.clock),
+            self.arena,
+            self.playout,
+            self.clock,
+            log=log,
+            speaker=self.speaker,
+            memory=lambda: MEMORY,
+        )
+        self.chunk_samples = int(16_000 / cadence)
+        self.session.begin(self.clock.now_ns())
+        self.speaker.begin(self.clock.now_ns())
+
+    def run(self, units: int, first: int = 0) -> list[Unit]:
+        done = []
+        for index in range(first, first + units):
+            self.clock.sleep_until_ns(self.session.arrival_ns(index))
+            samples = np.zeros(self.chunk_samples, np.float32)
+            done.append(self.session.run_unit(Chunk(index, index * self.chunk_samples, samples)))
+        return done
+
+    def sound(self, until_unit: int) -> np.ndarray:
+        self.clock.sleep_until_ns(self.session.arrival_ns(until_unit))
+        self.speaker.advance(self.clock.now_ns())
+        return np.concatenate(self.heard.samples)
+
+
+def test_deadlines_keep_to_the_grid_however_late_a_unit_is() -> None:
+    bench = Bench([Told(takes_s=0.2), Told(takes_s=1.7), Told(takes_s=0.1), Told(takes_s=0.1)])
+    records = [unit.record for unit in bench.run(4)]
+    assert [record.deadline_ns for record in records] == [NS, 2 * NS, 3 * NS, 4 * NS]
+    assert [record.arrival_ns for record in records] == [0, NS, 2 * NS, 3 * NS]
+    assert [record.overrun for record in records] == [False, True, False, False]
+    assert records[2].start_ns == pytest.approx(2.7e9)  # it began late, and caught up
+    assert [round(record.slack_ms) for record in records] == [800, -700, 200, 900]
+
+
+def test_a_cadence_of_mimi_frames_has_exact_deadlines() -> None:
+    bench = Bench([], cadence=Rate(25, 2))
+    records = [unit.record for unit in bench.run(40)]
+    assert [record.deadline_ns for record in records] == [(index + 1) * 80_000_000 for index in range(40)]
+
+
+def test_a_units_audio_sounds_from_its_deadline() -> None:
+    bench = Bench([Told(), Told(Event.SPEAK, tone(1.0), takes_s=0.3), Told(Event.SPEAK, tone(0.5), takes_s=0.9)])
+    bench.run(3)
+    heard = np.abs(bench.sound(5))
+    loud = np.flatnonzero(heard > 0.001)
+    assert loud[0] / 24_000 == pytest.approx(2.0, abs=0.001)
+    assert (loud[-1] + 1) / 24_000 == pytest.approx(3.5, abs=0.001)
+
+
+def test_a_late_unit_leaves_a_counted_gap_and_loses_nothing() -> None:
+    bench = Bench([Told(Event.SPEAK, tone(1.0), takes_s=0.5), Told(Event.SPEAK, tone(1.0), takes_s=1.4)])
+    records = [unit.record for unit in bench.run(4)]
+    assert sum(record.audio.underflows for record in records) == 1
+    assert sum(record.audio.gap_ms for record in records) == pytest.approx(400, abs=1)
+    bench.sound(6)
+    assert bench.playout.counts.played == 48_000
+
+
+def test_a_barge_in_is_silent_at_once() -> None:
+    bench = Bench([Told(Event.SPEAK, tone(1.0)), Told(flush=True, takes_s=0.05), Told()])
+    bench.run(3)
+    heard = np.abs(bench.sound(3))
+    assert (heard[24_000:25_000] > 0.3).any()  # the second that was playing had begun
+    assert not (heard[int(1.05 * 24_000) + 480 :] > 0).any()  # and ends within a block of 20 ms
+    assert bench.model.playing[1].sounding is False
+    assert bench.model.playing[2].sounding is True
+
+
+def test_a_stage_that_raises_ends_the_turn_not_the_session(tmp_path: Path) -> None:
+    audio = AudioSetup(input_rate_hz=16_000, output_rate_hz=24_000, source="a test", realtime=False)
+    header = SessionHeader(
+        model="told", runtime="cadence", device="cpu", wall_clock="2026-12-01T12:00:00+00:00", versions={}, audio=audio,
+        plan=PlanSummary(shapes=(), cycle=1, bytes=0), settings={},
+    )  # fmt: skip
+    with LogWriter(tmp_path / "log.jsonl", header, on_lost=pytest.fail) as log:
+        bench = Bench(
+            [
+                Told(Event.SPEAK, tone(1.0)),
+                Told(raises=RuntimeError("the stage is\nunwell")),
+                Told(Event.SPEAK, tone(1.0, level=np.nan)),
+            ],
+            log,
+        )
+        units = bench.run(3)
+    assert bench.model.turns_ended == 1
+    assert units[1].outcome.flush
+    assert units[1].record.event == "LISTEN"
+    records = list(read_log(tmp_path / "log.jsonl").records())
+    faults = [record for record in records if type(record).__name__ == "Fault"]
+    assert [(fault.index, fault.stage) for fault in faults] == [(1, "ears"), (2, None)]
+    assert "the stage is unwell" in faults[0].message
+    assert "not finite" in faults[1].message
+    assert np.isfinite(bench.sound(5)).all()
+
+
+def test_the_response_delay_runs_from_the_last_voiced_sample_to_the_first_audible_one() -> None:
+    quiet_then_loud = np.concatenate([np.zeros(2_400, np.float32), tone(0.5)])
+    # The voice ended 0.6 s before the end of the second chunk (samples 16000 to 32000).
+    told = [Told(), Told(Event.SPEAK, quiet_then_loud, takes_s=0.3, last_voiced_sample=32_000 - 9_600)]
+    bench = Bench(told)
+    record = bench.run(2)[1].record
+    assert record.response_delay_ms == pytest.approx(600 + 1000 + 100, abs=1)
+
+
+def test_a_late_answer_is_told_late() -> None:
+    told = [Told(Event.SPEAK, tone(0.5), takes_s=1.5, last_voiced_sample=16_000)]
+    assert Bench(told).run(1)[0].record.response_delay_ms == pytest.approx(1500, abs=1)
+
+
+def test_memory_is_committed_ahead_of_the_unit_that_needs_it() -> None:
+    bench = Bench([Told(Event.SPEAK, tone(0.1), words=3), Told(Event.SPEAK, tone(0.1), words=5)])
+    plan = bench.model.plan
+    assert bench.arena.committed == plan.ahead(plan.start)  # before the first chunk is worked on
+    bench.run(1)
+    # 3 words held, and at most 5 more in the next unit
+    assert bench.arena.committed["mouth.words"] == 8
+    assert bench.arena.committed["ears.frames"] == 20
+    bench.run(1, first=1)
+    assert bench.arena.committed["mouth.words"] == 13
+
+
+def test_chunks_that_were_dropped_are_counted_and_the_grid_holds() -> None:
+    bench = Bench([])
+    bench.run(2)
+    late = bench.run(1, first=5)[0].record
+    assert late.index == 5
+    assert late.deadline_ns == 6 * NS
+    assert late.audio.dropped_ms == 3000
+    assert late.audio.overflows == 1
