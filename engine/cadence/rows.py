@@ -35,6 +35,8 @@ class Row:
     Args:
         first: The first unit it stands for.
         last: The last one.
+        begin_ns: When the first unit's chunk came.
+        end_ns: The last unit's deadline.
         shown: The unit (the first of the second) that is painted.
         event: SPEAK where any unit of the painted second spoke, else FLUSH where one closed a turn, else LISTEN.
         arrival_ns: When the painted second's first chunk came.
@@ -44,10 +46,14 @@ class Row:
         delays_ms: Response delays of the answers that began in the units it stands for.
         events: All units it stands for, by event.
         overruns: Units late, of all it stands for.
+        rss: The most resident memory of all it stands for, bytes; None where the system gave none.
+        committed: The most arena memory committed of all it stands for, bytes.
     """
 
     first: int
     last: int
+    begin_ns: int
+    end_ns: int
     shown: int
     event: str
     arrival_ns: int
@@ -57,6 +63,8 @@ class Row:
     delays_ms: tuple[float, ...]
     events: tuple[tuple[str, int], ...]
     overruns: int
+    rss: int | None
+    committed: int
 
     @property
     def cadence_ms(self) -> float:
@@ -116,6 +124,8 @@ def _row(units: list[UnitRecord]) -> Row:
     return Row(
         first=units[0].index,
         last=units[-1].index,
+        begin_ns=units[0].arrival_ns,
+        end_ns=units[-1].deadline_ns,
         shown=units[0].index,
         event=next(name for name in ("SPEAK", "FLUSH", "LISTEN") if name in events),
         arrival_ns=units[0].arrival_ns,
@@ -125,6 +135,8 @@ def _row(units: list[UnitRecord]) -> Row:
         delays_ms=tuple(unit.response_delay_ms for unit in units if unit.response_delay_ms is not None),
         events=tuple(events.items()),
         overruns=sum(unit.overrun for unit in units),
+        rss=max((unit.memory.rss for unit in units if unit.memory.rss is not None), default=None),
+        committed=max(unit.memory.arena_committed for unit in units),
     )
 
 
@@ -172,7 +184,11 @@ def _tightest(rows: list[Row]) -> Row:
         min(rows, key=lambda row: row.slack_ms),
         first=rows[0].first,
         last=rows[-1].last,
+        begin_ns=rows[0].begin_ns,
+        end_ns=rows[-1].end_ns,
         delays_ms=tuple(delay for row in rows for delay in row.delays_ms),
         events=tuple(events.items()),
         overruns=sum(row.overruns for row in rows),
+        rss=max((row.rss for row in rows if row.rss is not None), default=None),
+        committed=max(row.committed for row in rows),
     )
