@@ -138,6 +138,7 @@ class Plan:
         """
         unit = Unit(self.timelines, self.specs, self.cadence, position, ScriptUnit(event[0], speech_ticks), ran)
         needed = {state.name: unit.needed.get(state.name, 0) for state in self.states}
+        assert sum(needed.values()) == sum(unit.needed.values()), "a state needs more than the plan has memory for"
         size = sum(ticks * self._item_bytes[name] for name, ticks in needed.items())
         frozen = MappingProxyType
         planned = UnitPlan(index, event[0], frozen(unit.stages), frozen(needed), unit.after.held, size)

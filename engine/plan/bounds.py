@@ -58,7 +58,9 @@ def _bound(name: str, spec: StateSpec, launch: int, unit: int, units: int | None
         _fits(name, spec.initial, over)
         brings = unit if keep.each_unit else launch
         if keep.kept(over + brings) <= over:
-            grown = [grow(spec, over, new) for new in (1, brings)]  # the shortest way to shift, and the longest
+            # By how far kept segments move depends on how much is over: the least, the most, and steps between.
+            grown = [grow(spec, over, new) for new in {*range(1, brings, max(1, brings // 128)), brings}]
+            grown += [grow(spec, over, brings, trims=False)] if keep.each_unit else []
             return max(one.most for one in grown), max(one.shift for one in grown)
     ends = [] if units is None else [spec.initial + unit * units]
     if spec.limit is not None:

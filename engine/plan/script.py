@@ -11,7 +11,8 @@ from engine.errors import AskedWrongly
 
 LISTEN, SPEAK, FLUSH = "L", "S", "F"
 _UNIT = re.compile(r"([LSF])(\d*)\s*")
-_WHOLE = re.compile(r"\s*(?P<start>[LSF\d\s]*)(\((?P<cycle>[LSF\d\s]*)\))?\s*")
+_UNITS = r"\s*(?:[LSF]\d*\s*)*"
+_WHOLE = re.compile(rf"(?P<start>{_UNITS})(\((?P<cycle>{_UNITS})\))?\s*")
 
 
 @dataclass(frozen=True)
