@@ -72,7 +72,7 @@ def _captions(rows: list[Row], group: int) -> Iterator[str]:
 def _line(row: Row, bar: str) -> str:
     event = f"> {row.event}" if row.event == "SPEAK" else f"  {row.event.lower()}"
     late = f"!{row.overruns if row.overruns > 1 else ''}"[:4] if row.overruns else ""
-    delay = f"{max(row.delays_ms) / 1000:.2f}" if row.delays_ms else ""
+    delay = "" if row.worst_delay_ms is None else f"{row.worst_delay_ms / 1000:.2f}"
     return f"{row.shown:>7} {event:<9}{bar}{row.slack_ms / 1000:>+7.2f}{late:<4}{delay:>6}"
 
 

@@ -6,14 +6,17 @@ MIB = 1 << 20
 
 
 def spoken(ms: float) -> str:
-    """A time with its unit, in the unit that reads best: "0.31 s", "42 ms", "1.4 ms"."""
+    """A time with its unit, in the unit that reads best: "8.7 h", "0.31 s", "42 ms", "1.4 ms"."""
     if ms == 0:
         return "0 ms"
     if abs(ms) < 9.95:
         return f"{ms:.1f} ms"
     if abs(ms) < 99.5:
         return f"{ms:.0f} ms"
-    return f"{ms / 1000:.2f} s"
+    if abs(ms) < 120_000:
+        return f"{ms / 1000:.2f} s"
+    minutes = ms / 60_000
+    return f"{minutes:.1f} min" if abs(minutes) < 120 else f"{minutes / 60:.1f} h"
 
 
 def size(count: float) -> str:

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from engine.timing import UnitRecord
 
 NS_PER_SECOND = 1_000_000_000
+Number = TypeVar("Number", int, float)
 SHORT_UNIT_NS = NS_PER_SECOND // 2
 WAITING = "(waiting)"  # the chunk is there, the engine is not: the unit before ran late
 OTHER = "(other)"  # the engine's own work between stages
@@ -43,7 +45,7 @@ class Row:
         deadline_ns: When it had to be.
         slack_ms: The least slack of its units.
         spans: What is painted, disjoint and in order; what lies between spans is idle.
-        delays_ms: Response delays of the answers that began in the units it stands for.
+        worst_delay_ms: The longest response delay of the answers that began in it; None where none began.
         events: All units it stands for, by event.
         overruns: Units late, of all it stands for.
         rss: The most resident memory of all it stands for, bytes; None where the system gave none.
@@ -60,7 +62,7 @@ class Row:
     deadline_ns: int
     slack_ms: float
     spans: tuple[Span, ...]
-    delays_ms: tuple[float, ...]
+    worst_delay_ms: float | None
     events: tuple[tuple[str, int], ...]
     overruns: int
     rss: int | None
@@ -132,10 +134,10 @@ def _row(units: list[UnitRecord]) -> Row:
         deadline_ns=units[-1].deadline_ns,
         slack_ms=min(unit.slack_ms for unit in units),
         spans=tuple(_spans(units[0]) if len(units) == 1 else _load(units)),
-        delays_ms=tuple(unit.response_delay_ms for unit in units if unit.response_delay_ms is not None),
+        worst_delay_ms=_most(unit.response_delay_ms for unit in units),
         events=tuple(events.items()),
         overruns=sum(unit.overrun for unit in units),
-        rss=max((unit.memory.rss for unit in units if unit.memory.rss is not None), default=None),
+        rss=_most(unit.memory.rss for unit in units),
         committed=max(unit.memory.arena_committed for unit in units),
     )
 
@@ -186,9 +188,13 @@ def _tightest(rows: list[Row]) -> Row:
         last=rows[-1].last,
         begin_ns=rows[0].begin_ns,
         end_ns=rows[-1].end_ns,
-        delays_ms=tuple(delay for row in rows for delay in row.delays_ms),
+        worst_delay_ms=_most(row.worst_delay_ms for row in rows),
         events=tuple(events.items()),
         overruns=sum(row.overruns for row in rows),
-        rss=max((row.rss for row in rows if row.rss is not None), default=None),
+        rss=_most(row.rss for row in rows),
         committed=max(row.committed for row in rows),
     )
+
+
+def _most(values: Iterable[Number | None]) -> Number | None:
+    return max((value for value in values if value is not None), default=None)

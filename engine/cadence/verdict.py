@@ -1,6 +1,6 @@
 """Says in words whether a session kept its cadence, and what its user felt. Pure; any thread."""
 
-from engine.cadence.phrases import aligned, counted, printable, size, spoken
+from engine.cadence.phrases import MIB, aligned, counted, printable, size, spoken
 from engine.cadence.statistics import Statistics
 from engine.timing import SessionHeader
 
@@ -74,7 +74,8 @@ def _memory(figures: Statistics) -> str:
     if figures.peak_rss is not None:
         parts.insert(0, f"{size(figures.peak_rss)} resident at most")
     if figures.rss_slope is not None:
-        parts.append(f"slope {figures.rss_slope / (1 << 20):+.1f} MiB a minute")
+        slope = round(figures.rss_slope / MIB, 1) + 0.0  # no "-0.0"
+        parts.append(f"slope {slope:+.1f} MiB a minute")
     if figures.peak_device is not None:
         parts.append(f"device {size(figures.peak_device)}")
     return ", ".join(parts)

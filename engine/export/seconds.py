@@ -145,12 +145,11 @@ def draw_turns(axes: Axes, rows: list[Row]) -> None:
             linewidth=0,
         )
     lanes = [event if event == "SPEAK" else event.lower() for event in LANES]
-    answers = [row for row in rows if row.delays_ms]
+    answers = [(row.begin_ns / 1e9, row.worst_delay_ms) for row in rows if row.worst_delay_ms is not None]
     if 0 < len(answers) <= MOST_DELAYS:
         lanes.append("delay, s")
-        for row in answers:
-            at_s = row.begin_ns / 1e9
-            axes.annotate(f"{max(row.delays_ms) / 1000:.2f}", (at_s, len(LANES) + 0.5), va="center_baseline", size=7)
+        for at_s, delay_ms in answers:
+            axes.annotate(f"{delay_ms / 1000:.2f}", (at_s, len(LANES) + 0.5), va="center_baseline", size=7)
     axes.set_yticks([lane + 0.5 for lane in range(len(lanes))], lanes)
     axes.set_ylim(0, len(lanes))
     axes.tick_params(axis="y", length=0)

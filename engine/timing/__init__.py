@@ -1,26 +1,29 @@
 """The timing log: its records, the writer that a session holds, and the reader.
 
-Never imports torch. See `records` for what a line says and `engine/timing.schema.json` for the same as JSON Schema.
+Never imports torch. See `records` and `parts` for what a line says, and `engine/timing.schema.json` for the same as JSON
+Schema.
 """
 
+from engine.timing.parts import (
+    AudioRecord,
+    AudioSetup,
+    GpuRecord,
+    MemoryRecord,
+    PlanSummary,
+    StageRecord,
+    StageShape,
+    StepRecord,
+)
 from engine.timing.reader import Log, read_log
 from engine.timing.records import (
     SCHEMA,
     AnyRecord,
-    AudioRecord,
-    AudioSetup,
     Device,
     End,
     Fault,
-    GpuRecord,
-    MemoryRecord,
-    PlanSummary,
     Record,
     Reset,
     SessionHeader,
-    StageRecord,
-    StageShape,
-    StepRecord,
     Transcript,
     UnitRecord,
 )

@@ -15,6 +15,9 @@ from engine.cadence.phrases import aligned, counted, printable, size, spoken
         (99.6, "0.10 s"),
         (311, "0.31 s"),
         (-70, "-70 ms"),
+        (119e3, "119.00 s"),
+        (150e3, "2.5 min"),
+        (31e6, "8.6 h"),
     ],
 )
 def test_a_time_reads_in_the_unit_that_suits_it(ms: float, text: str) -> None:
