@@ -1,7 +1,6 @@
 """The timing log: its records, the writer that a session holds, and the reader.
 
-Never imports torch. See `records` and `parts` for what a line says, and `engine/timing.schema.json` for the same as JSON
-Schema.
+Never imports torch. `records` and `parts` say what is in a line, and so does `engine/timing.schema.json`, as JSON Schema.
 """
 
 from engine.timing.parts import (
