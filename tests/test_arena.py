@@ -1,5 +1,6 @@
 """The arena does what the plan says: no byte earlier than needed, none moved, none kept that was given back."""
 
+import sys
 from fractions import Fraction
 from mmap import PAGESIZE
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from engine.stage import After, AtLimit, Lifetime, Quota, StateSpec, T, Tail, Ti
 from tests.memory.made_up_windows import MadeUpWindows
 
 SESSION_S = 1100
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="names a back end by itself")
 
 
 def small_conversation():
@@ -79,6 +81,7 @@ def test_addresses_stand_still_over_a_thousand_units_and_a_reset():
         assert torch.all(view[: state.initial] == kept[state.name])
 
 
+@ON_LINUX
 @pytest.mark.parametrize("reserve", [
     PosixMemory,
     lambda size: WindowsMemory(size, MadeUpWindows()),  # where touching what is not committed ends the process
@@ -220,6 +223,7 @@ def test_more_than_was_planned_is_refused():
         arena.commit_ticks("encoder.keys", 1501)
 
 
+@ON_LINUX
 def test_without_room_it_says_so_and_stands_as_it_stood():
     with pytest.raises(NoRoom, match="address space"):
         HostArena(SimpleNamespace(states=(PlannedState("a.x", "float32", (1 << 30,), 1 << 20),)))

@@ -76,6 +76,14 @@ def test_only_what_grows_has_granules_of_its_own(states):
     assert layout.together_bytes < together + GRANULE
 
 
+def test_what_never_grows_lies_with_the_small_however_big_it_is():
+    full = PlannedState("a.full", "float32", (1000,), 9, initial=9)
+    small = PlannedState("a.small", "float32", (), 60)
+    growing = PlannedState("a.growing", "float32", (1000,), 9)
+    places = lay_out([growing, full, small], GRANULE).places()
+    assert [places[name][0].grows for name in ("a.full", "a.small", "a.growing")] == [False, False, True]
+
+
 def test_a_tick_of_a_group_is_one_row():
     states = [PlannedState(f"words.layer_{n}", "bfloat16", (2, 3, 64), 4096, group="words") for n in range(30)]
     layout = lay_out(states, mmap.PAGESIZE)

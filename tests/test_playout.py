@@ -254,6 +254,16 @@ def test_a_flush_ahead_of_the_reader_lets_sound_what_sounds_before_it():
     assert not heard[120:].any()
 
 
+def test_what_is_said_after_a_flush_ahead_of_the_reader_comes_on_time():
+    playout = Playout(RATE_HZ)
+    playout.push(np.ones(100, np.float32), 500 * MS)
+    playout.flush(100 * MS)
+    playout.push(np.full(50, 0.5, np.float32), 150 * MS)
+    heard = playout.read(80 * MS, 600)
+    assert np.flatnonzero(heard).tolist() == list(range(70, 120))
+    assert playout.counts.underflows == 0
+
+
 def test_a_sound_card_that_reads_ahead_still_gets_its_fade():
     playout = Playout(RATE_HZ)
     playout.push(np.ones(1000, np.float32), 0)

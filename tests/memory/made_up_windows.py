@@ -8,13 +8,17 @@ import numpy as np
 from engine.memory import windows
 
 PROT_NONE, PROT_READ_WRITE = 0, 3
-libc = ctypes.CDLL(None, use_errno=True)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
-libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
-libc.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+
+
+def load_libc():
+    """This machine's own functions, their arguments declared."""
+    libc, pointer, size = ctypes.CDLL(None, use_errno=True), ctypes.c_void_p, ctypes.c_size_t
+    libc.mmap.argtypes = (pointer, size, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    libc.mmap.restype = pointer
+    libc.mprotect.argtypes = libc.madvise.argtypes = (pointer, size, ctypes.c_int)
+    libc.munmap.argtypes = (pointer, size)
+    libc.mincore.argtypes = (pointer, size, pointer)
+    return libc
 
 
 class MadeUpWindows:
@@ -25,13 +29,13 @@ class MadeUpWindows:
     """
 
     def __init__(self, commit_limit=1 << 40):
-        self.commit_limit, self.reserved = commit_limit, {}
+        self.commit_limit, self.reserved, self.libc = commit_limit, {}, load_libc()
 
     def VirtualAlloc(self, address, size, kind, protection):
         if kind == windows.MEM_RESERVE:
             assert (address, protection) == (None, windows.PAGE_NOACCESS)
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000
-            address = libc.mmap(None, size, PROT_NONE, flags, -1, 0)
+            address = self.libc.mmap(None, size, PROT_NONE, flags, -1, 0)
             if address in (None, ctypes.c_void_p(-1).value):
                 return None
             self.reserved[address] = size
@@ -39,15 +43,18 @@ class MadeUpWindows:
         assert (kind, protection) == (windows.MEM_COMMIT, windows.PAGE_READWRITE)
         if size > self.commit_limit:
             return None
-        assert libc.mprotect(address, size, PROT_READ_WRITE) == 0
+        assert self.libc.mprotect(address, size, PROT_READ_WRITE) == 0
         return address
 
     def VirtualFree(self, address, size, kind):
         if kind == windows.MEM_RELEASE:
             assert size == 0, "Windows wants 0 bytes here"
-            return libc.munmap(address, self.reserved.pop(address)) == 0
+            return self.libc.munmap(address, self.reserved.pop(address)) == 0
         assert kind == windows.MEM_DECOMMIT
-        return libc.madvise(address, size, mmap.MADV_DONTNEED) == 0 and libc.mprotect(address, size, PROT_NONE) == 0
+        return (
+            self.libc.madvise(address, size, mmap.MADV_DONTNEED) == 0
+            and self.libc.mprotect(address, size, PROT_NONE) == 0
+        )
 
     def GetCurrentProcess(self):
         return -1
@@ -56,6 +63,6 @@ class MadeUpWindows:
         assert process == -1
         pairs = np.frombuffer((ctypes.c_uint8 * size).from_address(asked), np.uintp).reshape(-1, 2)
         told = (ctypes.c_uint8 * len(pairs))()
-        assert libc.mincore(int(pairs[0, 0]), len(pairs) * mmap.PAGESIZE, told) == 0
+        assert self.libc.mincore(int(pairs[0, 0]), len(pairs) * mmap.PAGESIZE, told) == 0
         pairs[:, 1] = np.frombuffer(told, np.uint8) & 1
         return 1
