@@ -1,6 +1,6 @@
 """The timing log: its records, the writer that a session holds, and the reader.
 
-Never imports torch. `records` and `parts` say what is in a line, and so does `engine/timing.schema.json`, as JSON Schema.
+Never imports torch. `records` and `parts` say what is in a line; `engine/timing.schema.json` says it as JSON Schema.
 """
 
 from engine.timing.parts import (
