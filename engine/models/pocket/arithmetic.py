@@ -57,8 +57,8 @@ def calculate(asked: str) -> str | None:
     for pattern, word in OPERATORS:
         text = re.sub(pattern, word, text)
     text = " ".join(text.split())
-    sum_ = next((re.sub(pattern, plain, text) for pattern, plain in FORMS if re.fullmatch(pattern, text)), text)
-    terms = sum_.split()
+    plainly = next((re.sub(pattern, plain, text) for pattern, plain in FORMS if re.fullmatch(pattern, text)), text)
+    terms = plainly.split()
     for at, term in enumerate(terms):
         if term in HOMOPHONES and at and terms[at - 1] in WORDS:
             terms[at] = HOMOPHONES[term]
@@ -74,14 +74,14 @@ def calculate(asked: str) -> str | None:
         return "That number is too large for me."
     except SyntaxError:
         return None
-    return f"{_spoken(terms if sum_ == text else text.split())} is {_written(value)}."
+    return f"{_spoken(terms if plainly == text else text.split())} is {_written(value)}."
 
 
 class _Sum:
     """Reads terms by precedence: power, then times and over, then plus and minus."""
 
     def __init__(self, terms: list[str]) -> None:
-        self._terms = terms
+        self._terms = list(terms)
 
     def value(self) -> Fraction:
         if not WORDS & set(self._terms[1:]):
