@@ -150,8 +150,7 @@ class Session:
 
     def _commit_ahead(self) -> None:
         """Commit what the next unit may need, in this one's slack: never between a chunk's arrival and its speech."""
-        for state, ticks in self.model.plan.ahead(self._position).items():
-            self.arena.commit_ticks(state, ticks)
+        self.arena.commit_needed(self.model.plan.ahead(self._position))
 
     def _drive(self, chunk: Chunk, playing: Playing) -> tuple[Outcome, list[StageRecord], list[Fault]]:
         """Let the runtime execute the model's steps; a stage that raises ends the turn, not the session."""

@@ -1,6 +1,6 @@
 """Stand-ins that tests move by hand: a clock, an arena that only notes, a model that does as it is told."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,15 +37,17 @@ class NotingArena:
 
     def __init__(self) -> None:
         self.committed: dict[str, int] = {}
-        self.order: list[tuple[str, int]] = []
 
     @property
     def committed_bytes(self) -> int:
         return sum(self.committed.values())
 
+    def commit_needed(self, needed: Mapping[str, int]) -> None:
+        for state, ticks in needed.items():
+            self.commit_ticks(state, ticks)
+
     def commit_ticks(self, state: str, ticks: int) -> None:
         self.committed[state] = max(self.committed.get(state, 0), ticks)
-        self.order.append((state, ticks))
 
     def view(self, state: str) -> Any:
         raise AssertionError("nobody asked for a view")

@@ -13,7 +13,7 @@ from engine.timing.reader import Log, read_log
 KINDS: dict[str, tuple[Callable[[Log, Path], None], tuple[str, ...]]] = {
     "csv": (write_csv, (".csv",)),
     "trace": (write_trace, (".trace.json", ".json")),
-    "picture": (write_picture, (".png", ".svg")),
+    "picture": (write_picture, (".png", ".svg", ".pdf")),
 }
 
 
@@ -23,7 +23,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "export",
         help="turn a timing log into a table, a trace or a picture",
         description="Turns a timing log into CSV (a row a unit, a column a stage, times in milliseconds), a trace for "
-        "Perfetto or chrome://tracing (times in microseconds), or a one-page picture (PNG or SVG).",
+        "Perfetto or chrome://tracing (times in microseconds), or a one-page picture (PNG, SVG or PDF).",
     )
     parser.add_argument("log", type=Path, metavar="LOG.jsonl")
     parser.add_argument("--to", choices=tuple(KINDS), required=True, help="what it becomes")

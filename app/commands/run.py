@@ -26,7 +26,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "run",
         help="hold a recorded conversation",
         description="Holds a recorded conversation: the recording is heard one second at a time and answered in "
-        "speech. Prints what was heard and said, the cadence meter (times in milliseconds) and a verdict.",
+        "speech. Prints what was heard and said, the cadence meter (times in seconds) and a verdict.",
     )
     parser.add_argument("recording", type=Path, metavar="IN.wav", help="the user's side; any rate, channels and format")
     parser.add_argument("--out", type=Path, metavar="OUT.wav", help="write what is heard of the agent (24 kHz mono)")
