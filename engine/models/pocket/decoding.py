@@ -1,21 +1,14 @@
-"""The rules by which Whisper's logits become words: what may be said, when to stop, what was no speech at all.
+"""Greedy decoding: which of Whisper's tokens may be said, and which is likeliest.
 
-Arithmetic over tokens and logits; nothing of layers, state or audio. Entered by the engine thread.
+Knows logits; nothing of layers, state or audio. Entered by the engine thread.
 """
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
-
-TOKENS_PER_SECOND = 8  # of a window; the fastest talkers need six
-MAX_TOKENS = 224  # half of Whisper's text context, its own bound
-_LOOPS = ((1, 5), (2, 4), (24, 3))  # a run of at most so many tokens, said so often in a row, is a loop
-_NO_SPEECH, _UNSURE = 0.6, -1.0  # Whisper's own bounds for dropping a window
-_ASIDE = re.compile(r"[\[(*♪][^\])*♪]*[\])*♪]?")  # "[BLANK_AUDIO]", "(music)", "*sighs*", "♪ ... ♪"
 
 
 @dataclass(frozen=True)
@@ -78,35 +71,3 @@ class Picker:
     def confidence(self) -> float:
         """The mean log-probability of the tokens picked."""
         return self._log_probability / max(1, self._picked)
-
-
-def max_tokens(window_s: int) -> int:
-    """How many tokens a window may hold, its end included: the decoder's clock."""
-    return min(MAX_TOKENS, TOKENS_PER_SECOND * window_s)
-
-
-def cut_loop(tokens: list[int]) -> int | None:
-    """Where a transcription that has begun to repeat itself is to be cut, if it has.
-
-    Looks at the end alone, so call it after every token. A run counts as a loop once it stands there several times in a
-    row: five times for one token, four for two, three for longer runs. Its first occurrence is kept.
-
-    Returns:
-        How many tokens to keep, or None.
-    """
-    for run in range(1, min(_LOOPS[-1][0], len(tokens) // 3) + 1):
-        times = next(times for longest, times in _LOOPS if run <= longest)
-        if len(tokens) >= run * times and tokens[-run * times :] == tokens[-run:] * times:
-            return len(tokens) - run * (times - 1)
-    return None
-
-
-def is_speech(no_speech: float, confidence: float) -> bool:
-    """Whether a transcription is one: Whisper's own rule, both bounds at once."""
-    return no_speech <= _NO_SPEECH or confidence >= _UNSURE
-
-
-def clean(text: str) -> str:
-    """The words of a transcription; empty where it only describes a sound."""
-    words = " ".join(_ASIDE.sub(" ", text).split())
-    return words if any(letter.isalnum() for letter in words) else ""

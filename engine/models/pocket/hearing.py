@@ -1,8 +1,8 @@
 """Hearing: an utterance in, its words out.
 
 Speech is heard in windows of whole seconds, so that the shapes that a session will meet are known before it starts.
-What runs inside (our layers, or a library's) is handed in as `Ears`; the front end, the vocabulary product and the rules
-are the same for both, and so their words are. `StockHearing` is the library left alone. Entered by the engine thread.
+What runs inside (our layers, or a library's) is handed in as `Ears`; front end, vocabulary product and rules are the
+same for both, and so their words are. `StockHearing` is the library left alone. Entered by the engine thread.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.errors import MissingWeights
-from engine.models.pocket.decoding import Picker, Rules, clean, cut_loop, is_speech, max_tokens
+from engine.models.pocket.decoding import Picker, Rules
+from engine.models.pocket.guards import clean, cut_loop, is_speech, say_once
 from engine.models.pocket.mel import LogMel
 from engine.models.pocket.whisper import TOKEN_EMBEDDING, Whisper, load_weights
-from engine.models.pocket.windows import SAMPLE_RATE_HZ, pieces, window_s
+from engine.models.pocket.windows import SAMPLE_RATE_HZ, max_tokens, pieces, window_s
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,11 @@ class Hearing:
         tokens = list(self._tokens(hidden[:, 1:], max_tokens(window)))
         while (kept := cut_loop(tokens)) is not None:
             tokens = tokens[:kept]
-        confidence = self._picker.confidence
+        confidence, speech_s = self._picker.confidence, self._speech_samples / SAMPLE_RATE_HZ
         return Heard(
-            clean(self._tokenizer.decode(tokens)) if is_speech(no_speech, confidence) else "",
+            say_once(clean(self._tokenizer.decode(tokens)), speech_s) if is_speech(no_speech, confidence) else "",
             tuple(tokens),
-            self._speech_samples / SAMPLE_RATE_HZ,
+            speech_s,
             (window,),
             no_speech,
             confidence,

@@ -14,7 +14,11 @@ PAD_S = 2  # of silence behind the utterance, and up to a second more
 MAX_WINDOW_S = 30  # what Whisper has positions for
 MAX_PIECE_S = MAX_WINDOW_S - PAD_S
 MIN_WINDOW_S = PAD_S + 1
-WINDOWS_S = tuple(range(MIN_WINDOW_S, MAX_WINDOW_S + 1))
+TICKS_PER_S = 50  # of the encoder's output
+
+PROMPT_TOKENS = 2
+TOKENS_PER_S = 8  # of a window; the fastest talkers need six
+MAX_TOKENS = 224  # half of Whisper's text context, its own bound
 
 _SEARCHED_S = 8  # a piece is cut within its last seconds,
 _QUIET_SAMPLES = SAMPLE_RATE_HZ // 10  # in the middle of its quietest tenth of a second
@@ -24,6 +28,11 @@ def window_s(speech_samples: int) -> int:
     """Seconds of the window that a piece of speech is heard in."""
     assert 0 < speech_samples <= MAX_PIECE_S * SAMPLE_RATE_HZ, speech_samples
     return -(-speech_samples // SAMPLE_RATE_HZ) + PAD_S
+
+
+def max_tokens(window: int) -> int:
+    """How many tokens may be heard in a window of so many seconds."""
+    return min(MAX_TOKENS, TOKENS_PER_S * window)
 
 
 def pieces(speech: NDArray[np.float32]) -> list[NDArray[np.float32]]:
