@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly
-from engine.plan.advance import SHIFT, Launch, Position, SessionFull, StageClock, StageUnit, Unit, end_turn, reads
+from engine.plan.advance import SHIFT, Declared, Launch, Position, SessionFull, StageClock, StageUnit, Unit, end_turn
 from engine.plan.bounds import most_ticks
 from engine.plan.cycles import Cycle, GraphShape, find_cycles, rank_shapes
 from engine.plan.script import FLUSH, LISTEN, SPEAK, Script, ScriptUnit
@@ -94,21 +94,14 @@ class Plan:
     """What a session needs. Made by `plan`; what it works out, it keeps."""
 
     def __init__(
-        self,
-        timelines: tuple[Timeline, ...],
-        specs: Mapping[str, StateSpec],
-        states: tuple[PlannedState, ...],
-        cadence: Rate,
-        script: Script,
-        session_units: int | None,
+        self, declared: Declared, states: tuple[PlannedState, ...], script: Script, session_units: int | None
     ) -> None:
-        self.timelines, self.states, self.cadence, self.script = timelines, states, cadence, script
-        self.session_units = session_units
+        self.declared, self.states, self.script, self.session_units = declared, states, script, session_units
+        self.timelines, self.specs, self.cadence = declared.timelines, declared.specs, declared.cadence
         self.start = Position(
-            MappingProxyType({line.name: StageClock(waiting=line.primed) for line in timelines}),
-            MappingProxyType({name: spec.initial for name, spec in specs.items()}),
+            MappingProxyType({line.name: StageClock(waiting=line.primed) for line in self.timelines}),
+            MappingProxyType({name: spec.initial for name, spec in self.specs.items()}),
         )
-        self.specs = specs
         self._item_bytes = {state.name: state.item_bytes for state in states}
         self._units: list[UnitPlan] = []
         self._positions = [self.start]
@@ -131,12 +124,12 @@ class Plan:
             event: LISTEN, SPEAK or FLUSH, or their first letters.
             index: The unit's number, for the record only.
             speech_ticks: Ticks of the speech clock in this unit, where they are fewer than the clock gives.
-            ran: By stage, the ticks that a stage with a quota took; the whole quota where it is not named.
+            ran: By stage, the input ticks that a stage with a quota took; its whole quota where it is not named.
 
         Raises:
             SessionFull: A limit that ends the session would be passed.
         """
-        unit = Unit(self.timelines, self.specs, self.cadence, position, ScriptUnit(event[0], speech_ticks), ran)
+        unit = Unit(self.declared, position, ScriptUnit(event[0], speech_ticks), ran)
         needed = {state.name: unit.needed.get(state.name, 0) for state in self.states}
         assert sum(needed.values()) == sum(unit.needed.values()), "a state needs more than the plan has memory for"
         size = sum(ticks * self._item_bytes[name] for name, ticks in needed.items())
@@ -146,7 +139,7 @@ class Plan:
 
     def end_turn(self, position: Position) -> Position:
         """Where the session stands if the turn at hand is dropped: the user has barged in, or a stage has failed."""
-        return end_turn(self.timelines, self.specs, position)
+        return end_turn(self.declared, position)
 
     def ahead(self, position: Position) -> dict[str, int]:
         """The most ticks of each planned state in the unit after `position`, whatever its event turns out to be.
@@ -161,11 +154,6 @@ class Plan:
         if not units:
             self.advance(position, LISTEN)  # says which limit it is
         return {state.name: max(needed[state.name] for needed in units) for state in self.states}
-
-    def reads(self, stage: str) -> tuple[str, ...]:
-        """The states that a stage reads and grows, by "stage.state"."""
-        line = next(line for line in self.timelines if line.name == stage)
-        return tuple(name for name, _ in reads(line, self.specs))
 
     def unit(self, index: int) -> UnitPlan:
         """What unit `index` of the script needs.
@@ -252,23 +240,16 @@ def plan(
         AskedWrongly: The timelines contradict themselves or one another.
         UnboundedState: A state would grow without a bound, and the session declares no end.
     """
-    specs = _specs(timelines)
+    declared = Declared(timelines, _specs(timelines), cadence)
     units = None if session_s is None else floor(session_s * cadence)
-    most = most_ticks(timelines, specs, cadence, units)
+    most = most_ticks(declared, units)
     states = []
-    for name, spec in specs.items():
+    for name, spec in declared.specs.items():
         states.append(PlannedState(name, spec.dtype, spec.item_shape, most[name], spec.initial, spec.reset, spec.group))
         if name + SHIFT in most:
             part = spec.item_shape if spec.shift_shape is None else spec.shift_shape
             states.append(PlannedState(name + SHIFT, spec.dtype, part, most[name + SHIFT], 0, spec.reset))
-    return Plan(
-        timelines,
-        specs,
-        tuple(states),
-        cadence,
-        Script.parse(script) if isinstance(script, str) else script,
-        units,
-    )
+    return Plan(declared, tuple(states), Script.parse(script) if isinstance(script, str) else script, units)
 
 
 def _specs(timelines: tuple[Timeline, ...]) -> dict[str, StateSpec]:

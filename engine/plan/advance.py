@@ -7,6 +7,7 @@ comes out. The whole plan, the arena's look ahead and a running session all go t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 
 from engine.clock import Rate
@@ -15,6 +16,39 @@ from engine.plan.script import FLUSH, LISTEN, SPEAK, ScriptUnit
 from engine.stage import After, AtLimit, Lifetime, Order, Quota, Ring, Span, StateSpec, Tail, Ticking, Timeline, Trim
 
 SHIFT = ".shift"  # a state's planned second buffer, where a shift overlaps itself
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A model's stages as they were declared, and what follows from that for every unit.
+
+    Args:
+        timelines: The stages, each after those it depends on.
+        specs: Their states, by "stage.state".
+        cadence: Units a second.
+    """
+
+    timelines: tuple[Timeline, ...]
+    specs: Mapping[str, StateSpec]
+    cadence: Rate
+
+    @cached_property
+    def reads(self) -> Mapping[str, tuple[tuple[str, StateSpec], ...]]:
+        """By stage, the states that it reads and grows: its own, then those it shares."""
+        named = {
+            line.name: [*(f"{line.name}.{spec.name}" for spec in line.states), *line.shares] for line in self.timelines
+        }
+        return {stage: tuple((name, self.specs[name]) for name in names) for stage, names in named.items()}
+
+    @cached_property
+    def turns(self) -> frozenset[str]:
+        """The stages that a turn's end ends: all that do not follow from a clock of the session's own."""
+        turns: set[str] = set()
+        for line in self.timelines:
+            drive = line.drive
+            if drive.stage in turns if isinstance(drive, After) else not isinstance(drive, Ticking) or drive.speech:
+                turns.add(line.name)
+        return frozenset(turns)
 
 
 @dataclass(frozen=True)
@@ -146,32 +180,23 @@ def launches(line: Timeline, waiting: int, last: bool) -> Iterator[tuple[int, in
 class Unit:
     """One unit under way: built for a position and a script unit, run once, then read."""
 
-    def __init__(
-        self,
-        timelines: tuple[Timeline, ...],
-        specs: Mapping[str, StateSpec],
-        cadence: Rate,
-        position: Position,
-        unit: ScriptUnit,
-        actual: Mapping[str, int],
-    ) -> None:
-        self._specs, self._cadence, self._unit, self._actual = specs, cadence, unit, actual
+    def __init__(self, declared: Declared, position: Position, unit: ScriptUnit, ran: Mapping[str, int]) -> None:
+        self._declared, self._unit, self._ran = declared, unit, ran
         self.clocks = dict(position.clocks)
         self.held = dict(position.held)
         self.needed = dict(position.held)  # the most that each state, and each shift buffer, holds within the unit
         self.stages: dict[str, StageUnit] = {}
-        self._lines = {line.name: line for line in timelines}
-        for line in timelines:
+        for line in declared.timelines:
             self.stages[line.name] = StageUnit(line.name, tuple(self._run(line)))
-        for name, spec in specs.items():
+        for name, spec in declared.specs.items():
             if isinstance(spec.keep, Trim) and spec.keep.each_unit:
                 self._hold(name, grow(spec, self.held[name], 0))
         after = Position(MappingProxyType(self.clocks), MappingProxyType(self.held))
-        self.after = end_turn(timelines, specs, after) if unit.event == FLUSH else after
+        self.after = end_turn(declared, after) if unit.event == FLUSH else after
 
     def _run(self, line: Timeline) -> Iterator[Launch]:
         parcels = list(self._arrivals(line))
-        ends = self._unit.event == FLUSH and follows_turns(line, self._lines)
+        ends = self._unit.event == FLUSH and line.name in self._declared.turns
         if ends and not parcels:
             parcels = [0]  # nothing new, but what waits must go
         for number, ticks in enumerate(parcels, 1):
@@ -186,7 +211,7 @@ class Unit:
         owes = 0 if last else min(line.lag, clock.owed + takes)
         self.clocks[line.name] = replace(clock, before=min(line.context[0], clock.before + takes), owed=owes)
         lengths = []
-        for name, spec in reads(line, self._specs):
+        for name, spec in self._declared.reads[line.name]:
             new = whole(spec.growth * takes, f"{name} grows by {spec.growth} for each of {takes} ticks")
             held = self.held[name]
             if spec.limit is not None and held + new > spec.limit:
@@ -216,7 +241,7 @@ class Unit:
             if drive.opens and self._unit.event != LISTEN and not clock.started:
                 parcels = drive.opens + parcels
                 self.clocks[line.name] = replace(clock, started=True)
-            yield from (self._actual[line.name],) if line.name in self._actual else parcels
+            yield from (self._ran[line.name],) if line.name in self._ran else parcels
         elif isinstance(drive, After):
             source = self.stages[drive.stage]
             counts = [one.yields for one in source.launches] if drive.each else [source.ticks] if source.ticks else []
@@ -227,7 +252,7 @@ class Unit:
 
     def _tick(self, line: Timeline, drive: Ticking) -> int:
         clock = self.clocks[line.name]
-        run = clock.phase + drive.rate / self._cadence
+        run = clock.phase + drive.rate / self._declared.cadence
         ticks = int(run)
         if drive.first is not None and not clock.started:
             ticks, run = drive.first, Fraction(drive.first)  # its own unit, after which the clock starts even
@@ -242,18 +267,11 @@ class Unit:
         return ticks
 
 
-def end_turn(timelines: tuple[Timeline, ...], specs: Mapping[str, StateSpec], position: Position) -> Position:
+def end_turn(declared: Declared, position: Position) -> Position:
     """Where a session stands once the turn at hand is over: what belongs to a turn is as it was before one."""
-    lines = {line.name: line for line in timelines}
-    clocks = {line.name: StageClock(waiting=line.primed) for line in timelines if follows_turns(line, lines)}
-    held = {name: spec.initial for name, spec in specs.items() if spec.reset is Lifetime.TURN}
+    clocks = {line.name: StageClock(waiting=line.primed) for line in declared.timelines if line.name in declared.turns}
+    held = {name: spec.initial for name, spec in declared.specs.items() if spec.reset is Lifetime.TURN}
     return Position(MappingProxyType({**position.clocks, **clocks}), MappingProxyType({**position.held, **held}))
-
-
-def reads(line: Timeline, specs: Mapping[str, StateSpec]) -> list[tuple[str, StateSpec]]:
-    """The states that a stage reads and grows: its own, then those it shares."""
-    own = [f"{line.name}.{spec.name}" for spec in line.states]
-    return [(name, specs[name]) for name in (*own, *line.shares)]
 
 
 def whole(ticks: Fraction | int, came: str) -> int:
@@ -265,11 +283,3 @@ def whole(ticks: Fraction | int, came: str) -> int:
     if ticks.denominator != 1:
         raise AskedWrongly(f"{came}, which makes {ticks}", "whole ticks", "correct the model's timelines")
     return int(ticks)
-
-
-def follows_turns(line: Timeline, lines: Mapping[str, Timeline]) -> bool:
-    """Whether a turn's end is this stage's end: all that do not tick with the session's own clock."""
-    drive = line.drive
-    if isinstance(drive, After):
-        return follows_turns(lines[drive.stage], lines)
-    return not isinstance(drive, Ticking) or drive.speech

@@ -3,14 +3,12 @@
 Sound for every sequence of events, and refuses what has no such bound. Pure integers.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from engine.clock import Rate
 from engine.errors import AskedWrongly, UnboundedState
-from engine.plan.advance import SHIFT, grow, reads
-from engine.stage import Quota, Ring, StateSpec, Tail, Ticking, Timeline, Trim
+from engine.plan.advance import SHIFT, Declared, grow
+from engine.stage import Quota, Ring, StateSpec, Tail, Ticking, Trim
 
 
 @dataclass(frozen=True)
@@ -21,24 +19,20 @@ class Flow:
     unit: int
 
 
-def most_ticks(
-    timelines: tuple[Timeline, ...], specs: Mapping[str, StateSpec], cadence: Rate, units: int | None
-) -> dict[str, int]:
+def most_ticks(declared: Declared, units: int | None) -> dict[str, int]:
     """The most ticks each state, and each shift buffer that may be needed, can hold.
 
     Args:
-        timelines: The stages, in order.
-        specs: Their states by name.
-        cadence: Units a second.
+        declared: The stages.
         units: Units after which the session ends; None where it has no declared end.
 
     Raises:
         UnboundedState: A state would grow for as long as the session lasts, and the session declares no end.
     """
-    flows = _flows(timelines, cadence)
+    flows = _flows(declared)
     most: dict[str, int] = {}
-    for name, spec in specs.items():
-        growing = [flows[line.name] for line in timelines if name in dict(reads(line, specs))]
+    for name, spec in declared.specs.items():
+        growing = [flows[stage] for stage, states in declared.reads.items() if (name, spec) in states]
         launch = max(ceil(spec.growth * flow.launch) for flow in growing)
         unit = sum(ceil(spec.growth * flow.unit) for flow in growing)
         most[name], shift = _bound(name, spec, launch, unit, units)
@@ -81,13 +75,13 @@ def _fits(name: str, initial: int, ticks: int) -> None:
         )
 
 
-def _flows(timelines: tuple[Timeline, ...], cadence: Rate) -> dict[str, Flow]:
-    lines = {line.name: line for line in timelines}
+def _flows(declared: Declared) -> dict[str, Flow]:
+    lines = {line.name: line for line in declared.timelines}
     flows: dict[str, Flow] = {}
-    for line in timelines:
+    for line in declared.timelines:
         drive = line.drive
         if isinstance(drive, Ticking):
-            parcel = unit = max(ceil(drive.rate / cadence), drive.first or 0)
+            parcel = unit = max(ceil(drive.rate / declared.cadence), drive.first or 0)
         elif isinstance(drive, Quota):
             events = (drive.listen, drive.opens + drive.speak, drive.opens + drive.flush)
             parcel = max((ticks for event in events for ticks in (*event, *drive.sizes)), default=0)

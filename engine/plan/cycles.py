@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING
 
-from engine.plan.advance import SessionFull, follows_turns, reads
+from engine.plan.advance import SessionFull
 from engine.stage import After, Lifetime, Quota, Span
 
 if TYPE_CHECKING:
@@ -119,11 +119,9 @@ def rank_shapes(plan: "Plan") -> tuple[GraphShape, ...]:
 def _shapers(plan: "Plan", name: str) -> tuple[list[str], list[str], bool]:
     """What shapes a stage: stages whose clocks matter, its own states whose lengths do, and whether turns do."""
     lines = {line.name: line for line in plan.timelines}
-    own = {state: spec for state, spec in reads(lines[name], plan.specs) if spec.span is Span.EXACT}
-    queue = [
-        name,
-        *(line.name for line in plan.timelines if own.keys() & {state for state, _ in reads(line, plan.specs)}),
-    ]
+    reads = plan.declared.reads
+    own = {state: spec for state, spec in reads[name] if spec.span is Span.EXACT}
+    queue = [name, *(stage for stage, states in reads.items() if own.keys() & dict(states).keys())]
     stages: list[str] = []
     while queue:
         line = lines[queue.pop()]
@@ -131,4 +129,4 @@ def _shapers(plan: "Plan", name: str) -> tuple[list[str], list[str], bool]:
             stages.append(line.name)
             queue += [line.drive.stage] if isinstance(line.drive, After) else []
     by_turn = any(spec.reset is Lifetime.TURN for spec in own.values())
-    return stages, list(own), by_turn or any(follows_turns(lines[stage], lines) for stage in stages)
+    return stages, list(own), by_turn or not plan.declared.turns.isdisjoint(stages)

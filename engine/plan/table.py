@@ -154,7 +154,7 @@ def _graphs(plan: "Plan") -> str:
     rows = [("stage", "shape", "launches a unit", "in the warm-up", "first met", "")]
     for one in plan.shapes[:SHOWN]:
         line = lines[one.stage]
-        clocked = any(plan.specs[name].span is Span.CLOCKED for name in plan.reads(line.name))
+        clocked = any(spec.span is Span.CLOCKED for _, spec in plan.declared.reads[line.name])
         note = f"eager: {line.eager}" if line.eager else "length set before each launch" if clocked else ""
         met = f"unit {one.first_unit}" if one.first_unit >= 0 else "as the input asks"
         rows.append(

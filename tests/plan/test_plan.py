@@ -1,6 +1,9 @@
 """The plan's laws: bounds hold for every script, events told give what the script gave, and a cycle is a cycle."""
 
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +109,15 @@ def test_a_unit_told_is_the_unit_planned(made, far):
         assert position == made.position(index + 1)
     again = made.advance(made.position(far), made.script.at(far).event, index=far)  # however far
     assert again == (made.unit(far), made.position(far + 1))
+
+
+def test_a_plan_that_has_come_round_says_what_it_would_have_walked_to():
+    made = plan(moshi.timelines(), script="LSF")
+
+    for far in range(5000, 5012):
+        told, position = made.advance(made.position(far), "LSF"[far % 3], index=far)
+        assert (told, position) == (made.unit(far), made.position(far + 1))
+    assert [made.unit(far).stages["temporal"].ticks for far in (10**9, 10**9 + 1)] == [12, 13]
 
 
 @settings(deadline=None, max_examples=60)
@@ -263,3 +275,14 @@ def test_a_script_cannot_tick_faster_than_the_clock():
 
     with pytest.raises(AskedWrongly, match="26 speech ticks; needed: at most 25"):
         plan(lines, script="S26").unit(0)
+
+
+def test_a_plan_is_made_and_printed_without_torch():
+    code = (
+        "import sys\n"
+        "from engine.models.minicpm_o.timelines import timelines\n"
+        "from engine.plan import plan\n"
+        "assert 'flow_encoder' in plan(timelines(), session_s=60).describe()\n"
+        "sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode == 0

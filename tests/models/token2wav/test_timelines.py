@@ -110,6 +110,21 @@ def test_what_waits_goes_with_the_turns_end(tokens, fed):
     assert [launch.fed for launch in made.unit(1).stages["flow_encoder"].launches] == fed
 
 
+def test_the_vocoder_holds_eight_frames_back_until_the_turn_ends():
+    made = as_minicpm_o("S S S F0")
+
+    samples = [made.unit(unit).stages["vocoder"].ticks for unit in range(4)]
+    assert samples == [(50 - 8) * 480, 50 * 480, 50 * 480, (6 + 8) * 480]
+
+
+def test_the_longest_last_launch_is_foreseen():
+    made = as_step_audio("S S S S S2 F0")  # 27 tokens wait, one too few for a launch
+
+    assert made.unit(5).stages["flow_encoder"].launches[0].fed == 27
+    joined = next(state for state in made.states if state.name == "flow.attention.shift")
+    assert made.unit(5).needed[joined.name] == 250 + 54 == joined.max_ticks
+
+
 def test_step_audio_waits_for_its_look_ahead():
     made = as_step_audio("S S S F24")
 
