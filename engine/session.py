@@ -15,12 +15,11 @@ import numpy as np
 from engine.arena import Arena
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
-from engine.plan.advance import end_turn
 from engine.playout import Playout
 from engine.runtime import Runtime
-from engine.stage import Quota
+from engine.stage import Lifetime, Quota
 from engine.step import Event, Model, Outcome, Playing
-from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, StageRecord, Transcript, UnitRecord
+from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, Reset, StageRecord, Transcript, UnitRecord
 
 AUDIBLE_LEVEL = 0.01
 
@@ -136,6 +135,8 @@ class Session:
                     Transcript(index=index, who=line.who, text=line.text, kind=line.kind, source=line.source)
                 )
         self._follow(outcome, stages, index)
+        if outcome.event is Event.FLUSH:
+            self._give_back(index)
         self._commit_ahead()
         return Unit(record, outcome)
 
@@ -145,8 +146,17 @@ class Session:
         for stage in stages:
             ran[stage.name] += stage.ticks
         quotas = {line.name: ran[line.name] for line in plan.timelines if isinstance(line.drive, Quota)}
-        start = end_turn(plan.timelines, plan.specs, self._position) if outcome.forgets else self._position
+        start = plan.end_turn(self._position) if outcome.forgets else self._position
         _, self._position = plan.advance(start, outcome.event.value, index=index, ran=quotas)
+
+    def _give_back(self, index: int) -> None:
+        """A turn is over: its memory goes back."""
+        before = self.arena.committed_bytes
+        self.arena.reset(Lifetime.TURN)
+        freed_bytes = before - self.arena.committed_bytes
+        if self._log is not None and freed_bytes:
+            at_ns = self.clock.now_ns() - self._origin_ns
+            self._log.write(Reset(index=index, at_ns=at_ns, lifetime="turn", freed_bytes=freed_bytes))
 
     def _commit_ahead(self) -> None:
         """Commit what the next unit may need, in this one's slack: never between a chunk's arrival and its speech."""
@@ -170,7 +180,7 @@ class Session:
             fault = self._fault(
                 chunk.index, stage, f"{type(error).__name__}: {' '.join(str(error).split())}; the turn was ended"
             )
-            return Outcome(Event.LISTEN, flush=True), stages, [fault]
+            return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
     def _playing(self, index: int) -> Playing:
         return Playing(

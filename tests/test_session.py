@@ -127,7 +127,7 @@ def test_a_stage_that_raises_ends_the_turn_not_the_session(tmp_path: Path) -> No
         units = bench.run(3)
     assert bench.model.turns_ended == 1
     assert units[1].outcome.flush
-    assert units[1].record.event == "LISTEN"
+    assert units[1].record.event == "FLUSH"
     records = list(read_log(tmp_path / "log.jsonl").records())
     faults = [record for record in records if type(record).__name__ == "Fault"]
     assert [(fault.index, fault.stage) for fault in faults] == [(1, "ears"), (2, None)]
@@ -170,3 +170,12 @@ def test_chunks_that_were_dropped_are_counted_and_the_grid_holds() -> None:
     assert late.deadline_ns == 6 * NS
     assert late.audio.dropped_ms == 3000
     assert late.audio.overflows == 1
+
+
+def test_a_turns_end_gives_its_memory_back_and_says_so() -> None:
+    bench = Bench([Told(Event.SPEAK, tone(0.1), words=5), Told(Event.FLUSH, tone(0.1), words=5), Told()])
+    bench.run(1)
+    assert bench.arena.committed["mouth.words"] == 10
+    bench.run(1, first=1)
+    assert bench.arena.committed["mouth.words"] == 5  # what the next unit may need, from the start again
+    assert bench.arena.committed["ears.frames"] == 30  # the session's own state stays

@@ -1,0 +1,266 @@
+"""Pocket: hears, finds words, speaks. One unit's story, told in steps that a runtime executes.
+
+Speech is heard out until a pause ends the turn. In a shorter pause the answer is drafted ahead, in a LISTEN unit that has
+the time; if the user goes on, the draft is forgotten. An answer is spoken a second at a time while it is still being
+written; the unit in which it has sounded to its end, or in which the user's voice cuts it short, is a FLUSH. Entered by
+the engine thread.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.models.pocket.answer import Answer
+from engine.models.pocket.floor import Floor, Manners, decide
+from engine.models.pocket.intents import Context, Figures, Intent, find_intent
+from engine.models.pocket.recording import Recording
+from engine.models.pocket.stages import Stages
+from engine.models.pocket.windows import MAX_PIECE_S, window_s
+from engine.plan import Plan
+from engine.step import Event, Outcome, Playing, Said, Step, UnitSteps
+
+INPUT_HZ, OUTPUT_HZ = 16_000, 24_000
+MARGIN = INPUT_HZ // 5  # heard around the voice: a consonant has little of it
+PIECE_S = 6.0  # from this much speech on, what a pause brought is kept as heard, and only the rest is heard again
+LONGEST_PIECE_S = 12.0  # without a pause at a chunk's end, so much is heard all the same
+AHEAD = 2 * OUTPUT_HZ  # speech pronounced ahead: this unit's second and the next one's
+
+
+@dataclass
+class Turn:
+    """What the user is saying, or has just said.
+
+    Args:
+        onset: Session sample at which what has not been heard yet begins.
+        heard: Words of the pieces heard so far.
+    """
+
+    onset: int
+    heard: str = ""
+
+    def with_words(self, text: str) -> str:
+        """All words of the turn, where `text` is what was heard last."""
+        return f"{self.heard} {text}".strip()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What was thought in a pause: good while the user's last voiced sample stays where it was."""
+
+    last_voiced: int
+    text: str
+    answer: Answer | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the user's words sound like the end of a sentence."""
+        return self.text.endswith((".", "?", "!"))
+
+
+class PocketModel:
+    """The model that talks on a fresh machine; implements `engine.step.Model`.
+
+    Args:
+        stages: Voice activity, hearing, words and voice, of one runtime.
+        plan: Of the same stages.
+        now: The wall clock, for those who ask the time.
+        figures: The session's own figures, for those who ask how it goes.
+        manners: How long a pause means what.
+    """
+
+    name = "pocket"
+    input_rate_hz, output_rate_hz = INPUT_HZ, OUTPUT_HZ
+
+    def __init__(
+        self,
+        stages: Stages,
+        plan: Plan,
+        *,
+        now: Callable[[], datetime],
+        figures: Callable[[], Figures],
+        manners: Manners | None = None,
+    ) -> None:
+        self.plan = plan
+        self._stages, self._now, self._figures, self._manners = stages, now, figures, manners or Manners()
+        self._recording = Recording(MAX_PIECE_S * INPUT_HZ)
+        self._turn: Turn | None = None
+        self._draft: Draft | None = None
+        self._answer: Answer | None = None
+        self._asked = ""  # what is being answered
+        self._unanswered: int | None = None  # its last voiced sample, until the answer is heard
+        self._answered = 0  # session sample; voice from here on belongs to a turn that is not answered yet
+        self._last_reply = ""
+        self._forgets = False
+
+    def prepare(self) -> None:
+        self._stages.prepare()
+
+    @property
+    def idle(self) -> bool:
+        return self._turn is None and self._answer is None
+
+    def end_turn(self) -> None:
+        self._turn = self._draft = self._answer = None
+        self._answered = self._recording.end
+
+    def unit(self, chunk: NDArray[np.float32], playing: Playing) -> UnitSteps:
+        self._recording.append(chunk)
+        self._forgets = False
+        activity = self._stages.activity
+        yield Step("activity", (len(chunk),), lambda frames: int(frames), lambda: activity.run(chunk))
+        if self._answer is not None:
+            if self._interrupted():
+                return self._close(self._answer, unplayed_samples=playing.unplayed_samples, flush=True)
+            if self._answer.exhausted and not playing.unplayed_samples:
+                return self._close(self._answer, unplayed_samples=0, flush=False)
+            yield from self._write(self._answer)
+            return (yield from self._speak(self._answer))
+        draft = yield from self._listen()
+        if draft is None:
+            return Outcome(Event.LISTEN, forgets=self._forgets)
+        heard = (Said("user", draft.text, "heard"),) if draft.text else ()
+        if draft.answer is None:
+            return Outcome(Event.LISTEN, transcript=heard, forgets=self._forgets)
+        self._answer, self._asked, self._unanswered = draft.answer, draft.text, draft.last_voiced
+        return (yield from self._speak(draft.answer, heard))
+
+    # Listening -------------------------------------------------------------------------------------------------------
+
+    def _listen(self) -> Generator[Step, Any, Draft | None]:
+        """Hear the user out; returns what was heard and thought of it once the turn is over."""
+        activity, manners = self._stages.activity, self._manners
+        onset, last_voiced = activity.onset_after(self._answered), activity.last_voiced_sample
+        if onset is None or last_voiced is None:
+            return None
+        if self._turn is None:
+            self._turn = Turn(max(self._answered, onset - MARGIN))
+        turn, silence_s = self._turn, (self._recording.end - 1 - last_voiced) / INPUT_HZ
+        if not turn.heard and activity.voiced_samples_after(turn.onset) < manners.least_s * INPUT_HZ:
+            if silence_s >= manners.endpoint_s:  # a click, a breath
+                self.end_turn()
+            return None
+        draft = self._still_good(turn, last_voiced)
+        floor = decide(silence_s, manners, finished=draft.finished if draft else None)
+        if floor is Floor.WAIT:
+            yield from self._hear_a_piece(turn)
+            return None
+        draft = draft or (yield from self._think(turn, last_voiced))
+        self._draft = draft
+        if decide(silence_s, manners, finished=draft.finished) is not Floor.ANSWER:
+            return None
+        self.end_turn()
+        return draft
+
+    def _still_good(self, turn: Turn, last_voiced: int) -> Draft | None:
+        """The draft at hand, unless the user went on; then a long one's words are kept, so that little is heard twice."""
+        draft = self._draft
+        if draft is None or draft.last_voiced == last_voiced:
+            return draft
+        self._draft = None
+        if draft.last_voiced - turn.onset >= PIECE_S * INPUT_HZ:
+            turn.heard, turn.onset = draft.text, draft.last_voiced + 1
+        return None
+
+    def _hear_a_piece(self, turn: Turn) -> Generator[Step, Any, None]:
+        """Hear what a long turn has brought so far, up to its last pause where there was one, so that little is left."""
+        if self._recording.end - turn.onset < LONGEST_PIECE_S * INPUT_HZ:
+            return
+        last_onset = self._stages.activity.last_onset
+        pause = last_onset - MARGIN // 2 if last_onset is not None else 0
+        until = pause if pause - turn.onset >= PIECE_S * INPUT_HZ else self._recording.end
+        turn.heard = turn.with_words((yield from self._hear(turn.onset, until)))
+        turn.onset = until
+
+    def _hear(self, start: int, end: int) -> Generator[Step, Any, str]:
+        speech, hearing = self._recording.cut(start, end), self._stages.hearing
+        window = window_s(len(speech))
+        yield Step("hearing", (window,), lambda ticks: int(ticks), lambda: hearing.listen(speech))
+        heard = yield Step("transcript", (window,), lambda heard: len(heard.tokens), hearing.write)
+        text: str = heard.text
+        return text
+
+    def _think(self, turn: Turn, last_voiced: int) -> Generator[Step, Any, Draft]:
+        """Hear the turn to its end and begin an answer, spoken as far as its first second."""
+        text = turn.with_words((yield from self._hear(turn.onset, last_voiced + MARGIN)))
+        if not text:
+            return Draft(last_voiced, "", None)
+        voice = self._stages.voice
+        intent = find_intent(text, Context(self._now(), self._figures(), self._last_reply, voice.pace))
+        answer = self._told(intent) if intent else Answer("model", voice.speech())
+        if answer is None:
+            return Draft(last_voiced, text, None)
+        if not intent:
+            yield from self._ask(text)
+            yield from self._write(answer)
+        yield from self._pronounce(answer, OUTPUT_HZ)
+        return Draft(last_voiced, text, answer)
+
+    def _told(self, intent: Intent) -> Answer | None:
+        if intent.pace is not None:
+            self._stages.voice.pace = intent.pace
+        return Answer("intent", self._stages.voice.speech(), intent.say, written=True) if intent.say else None
+
+    # Speaking --------------------------------------------------------------------------------------------------------
+
+    def _ask(self, text: str) -> Generator[Step, Any, None]:
+        """Put the question to the words, which forget the one before."""
+        words, self._forgets = self._stages.words, True
+        tokens = words.question(text)
+        yield Step("prompt", (len(tokens),), len(tokens), lambda: words.start_turn(tokens))
+
+    def _write(self, answer: Answer) -> Generator[Step, Any, None]:
+        """Find the answer's next few words."""
+        words = self._stages.words
+        if not answer.written:
+            tokens = yield Step("words", (1,), len, words.decode)
+            answer.write(words.text_of(tokens), written=words.finished)
+
+    def _pronounce(self, answer: Answer, samples: int) -> Generator[Step, Any, None]:
+        """Turn clauses into speech until so many samples wait, or no clause can be had yet."""
+        voice, speech = self._stages.voice, answer.speech
+        while speech.queued_samples < samples:
+            clause = answer.take_clause(hurry=speech.queued_samples < OUTPUT_HZ, whole=voice.whole)
+            if not clause:
+                return
+            audio = yield Step("voice", (1,), len, lambda clause=clause: voice.say(clause))
+            speech.add(clause, audio)
+
+    def _speak(self, answer: Answer, heard: tuple[Said, ...] = ()) -> Generator[Step, Any, Outcome]:
+        """Hand out a second of speech, and have the next one ready."""
+        yield from self._pronounce(answer, AHEAD)
+        audio = answer.speech.take(OUTPUT_HZ)
+        if not len(audio):
+            return Outcome(Event.LISTEN, transcript=heard, forgets=self._forgets)
+        begins, self._unanswered = self._unanswered, None
+        return Outcome(Event.SPEAK, audio, heard, forgets=self._forgets, last_voiced_sample=begins)
+
+    def _interrupted(self) -> bool:
+        lately = max(self._answered, self._recording.end - INPUT_HZ)
+        voiced = self._stages.activity.voiced_samples_after(lately)
+        return voiced >= self._manners.barge_in_s * INPUT_HZ
+
+    def _close(self, answer: Answer, unplayed_samples: int, *, flush: bool) -> Outcome:
+        """The answer is over: what of it was heard, and what was left unsaid."""
+        said, unsaid = answer.told(unplayed_samples)
+        self._answer = self._unanswered = None
+        if said:
+            self._last_reply = said
+        elif flush:  # nobody heard it, and the user goes on: the turn was not over
+            self._turn = Turn(self._answered, heard=self._asked.rstrip(".?!"))
+        if not flush:  # a cough under the answer was no turn; a voice that goes on is one
+            self._answered = self._voice_going_on() or self._recording.end
+        lines = [
+            Said("agent", text, kind, answer.source) for text, kind in ((said, "said"), (unsaid, "unsaid")) if text
+        ]
+        return Outcome(Event.FLUSH, transcript=tuple(lines), flush=flush)
+
+    def _voice_going_on(self) -> int | None:
+        """Where the voice began that has not paused yet; None where the user is silent."""
+        activity, last_voiced = self._stages.activity, self._stages.activity.last_voiced_sample
+        if last_voiced is None or self._recording.end - last_voiced > self._manners.draft_s * INPUT_HZ:
+            return None
+        return activity.last_onset

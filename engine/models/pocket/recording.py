@@ -1,0 +1,28 @@
+"""The last half minute of the user's side, addressed by session sample. Entered by the engine thread."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Recording:
+    """A ring of the newest samples.
+
+    Args:
+        capacity: Samples kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._samples = np.zeros(capacity, np.float32)
+        self.end = 0  # session sample after the newest
+
+    def append(self, chunk: NDArray[np.float32]) -> None:
+        """Take in the next samples, in order."""
+        kept = chunk[-len(self._samples) :]
+        at = (np.arange(self.end + len(chunk) - len(kept), self.end + len(chunk))) % len(self._samples)
+        self._samples[at] = kept
+        self.end += len(chunk)
+
+    def cut(self, start: int, end: int) -> NDArray[np.float32]:
+        """Session samples from `start` to `end`, as far as they are still there."""
+        oldest = max(0, self.end - len(self._samples))
+        return self._samples[np.arange(max(start, oldest), min(end, self.end)) % len(self._samples)]
