@@ -7,10 +7,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from app.commands import models
+from app.commands import compare, devices, export, models, plan, run, talk
 from engine.errors import CadenceError
 
-COMMANDS = (models,)
+COMMANDS = (talk, run, compare, export, plan, models, devices)
 
 
 def build_parser() -> argparse.ArgumentParser:

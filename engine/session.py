@@ -4,10 +4,11 @@ The session knows no model by name, no sound card and no window. It is handed a 
 real time, as fast as it goes, or by a test's hand. Entered by the engine thread.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +19,11 @@ from engine.clock import NS, Clock
 from engine.playout import Playout
 from engine.runtime import Runtime
 from engine.stage import Lifetime, Quota
-from engine.step import Event, Model, Outcome, Playing
+from engine.step import Event, Model, Outcome, SoFar
 from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, Reset, StageRecord, Transcript, UnitRecord
 
 AUDIBLE_LEVEL = 0.01
+REMEMBERED_UNITS = 600  # whose slack a model may speak of
 
 
 class Speaker(Protocol):
@@ -71,6 +73,8 @@ class Session:
         self._origin_ns = 0
         self._heard_samples = 0
         self._position = model.plan.start
+        self._units = self._overruns = 0
+        self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
 
     def begin(self, arrival_ns: int) -> None:
         """The session starts: its first chunk arrives at `arrival_ns`."""
@@ -95,7 +99,7 @@ class Session:
         before = self.playout.counts
 
         self._let_sound(start_ns)
-        outcome, stages, faults = self._drive(chunk, self._playing(index))
+        outcome, stages, faults = self._drive(chunk, self._so_far(index))
         if outcome.flush:
             now_ns = self.clock.now_ns()
             self._let_sound(now_ns)
@@ -134,6 +138,9 @@ class Session:
                 self._log.write(
                     Transcript(index=index, who=line.who, text=line.text, kind=line.kind, source=line.source)
                 )
+        self._units += 1
+        self._overruns += record.overrun
+        self._slack_ms.append(record.slack_ms)
         self._follow(outcome, stages, index)
         if outcome.event is Event.FLUSH:
             self._give_back(index)
@@ -162,9 +169,9 @@ class Session:
         """Commit what the next unit may need, in this one's slack: never between a chunk's arrival and its speech."""
         self.arena.commit_needed(self.model.plan.ahead(self._position))
 
-    def _drive(self, chunk: Chunk, playing: Playing) -> tuple[Outcome, list[StageRecord], list[Fault]]:
+    def _drive(self, chunk: Chunk, so_far: SoFar) -> tuple[Outcome, list[StageRecord], list[Fault]]:
         """Let the runtime execute the model's steps; a stage that raises ends the turn, not the session."""
-        steps, stages, result = self.model.unit(chunk.samples, playing), list[StageRecord](), None
+        steps, stages, result = self.model.unit(chunk.samples, so_far), list[StageRecord](), None
         stage: str | None = None
         try:
             while True:
@@ -182,10 +189,13 @@ class Session:
             )
             return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
-    def _playing(self, index: int) -> Playing:
-        return Playing(
+    def _so_far(self, index: int) -> SoFar:
+        return SoFar(
             sounding=self.playout.sounding(self.arrival_ns(index - 1), self.arrival_ns(index)),
             unplayed_samples=self.playout.unplayed_samples,
+            units=self._units,
+            overruns=self._overruns,
+            slack_ms=median(self._slack_ms) if self._slack_ms else 0.0,
         )
 
     def _let_sound(self, now_ns: int) -> None:

@@ -55,16 +55,22 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Playing:
-    """What the session tells a model about its own voice as a unit begins.
+class SoFar:
+    """What the session tells a model as a unit begins.
 
     Args:
         sounding: Whether the agent's voice sounded in this unit's chunk.
         unplayed_samples: Samples of the model's audio not yet played when the chunk ended.
+        units: Units done.
+        overruns: How many of them finished after their deadline.
+        slack_ms: The median of what was left at their end.
     """
 
     sounding: bool = False
     unplayed_samples: int = 0
+    units: int = 0
+    overruns: int = 0
+    slack_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ class Model(Protocol):
         """Load, warm up and fill what is constant; after this no unit meets a first time."""
         ...
 
-    def unit(self, chunk: NDArray[np.float32], playing: Playing) -> UnitSteps:
+    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> UnitSteps:
         """One cadence: `chunk` is float32 mono [chunk samples] at `input_rate_hz`."""
         ...
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.clock import NS, Rate
 from engine.plan import Plan, plan
 from engine.stage import Lifetime, Quota, StateSpec, T, Ticking, Timeline
-from engine.step import Event, Outcome, Playing, Step
+from engine.step import Event, Outcome, SoFar, Step
 
 
 class ManualClock:
@@ -103,7 +103,7 @@ class ToldModel:
     def __init__(self, clock: ManualClock, told: list[Told], cadence: Rate = Rate(1)) -> None:  # noqa: B008
         self.plan = small_plan(cadence)
         self._clock, self._told = clock, iter(told)
-        self.playing: list[Playing] = []
+        self.so_far: list[SoFar] = []
         self.turns_ended = 0
 
     def prepare(self) -> None: ...
@@ -111,9 +111,9 @@ class ToldModel:
     def end_turn(self) -> None:
         self.turns_ended += 1
 
-    def unit(self, chunk: NDArray[np.float32], playing: Playing) -> Generator[Step, Any, Outcome]:
+    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> Generator[Step, Any, Outcome]:
         told = next(self._told, Told())
-        self.playing.append(playing)
+        self.so_far.append(so_far)
         yield Step("ears", (10,), 10, lambda: self._work(told.takes_s, told.raises))
         if told.words:
             yield Step("mouth", (told.words,), told.words, lambda: None)

@@ -105,8 +105,8 @@ def test_a_barge_in_is_silent_at_once() -> None:
     heard = np.abs(bench.sound(3))
     assert (heard[24_000:25_000] > 0.3).any()  # the second that was playing had begun
     assert not (heard[int(1.05 * 24_000) + 480 :] > 0).any()  # and ends within a block of 20 ms
-    assert bench.model.playing[1].sounding is False
-    assert bench.model.playing[2].sounding is True
+    assert bench.model.so_far[1].sounding is False
+    assert bench.model.so_far[2].sounding is True
 
 
 def test_a_stage_that_raises_ends_the_turn_not_the_session(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "compare",
         help="set two timing logs side by side",
-        description="Sets two timing logs side by side: every time with its unit, the second log as a ratio of the first.",
+        description="Sets two timing logs side by side: times with their units, the second log as a ratio of the first.",
     )
     parser.add_argument("log_a", type=Path, metavar="A.jsonl")
     parser.add_argument("log_b", type=Path, metavar="B.jsonl")

@@ -1,7 +1,7 @@
 """Cuts an answer, while it is still being written, into clauses that a voice can speak. Pure text; no model, no thread.
 
-The first clause decides how soon an answer is heard, so it may be cut before the sentence ends: at punctuation where there
-is some, else before a word that can open a phrase, else after the last whole word.
+The first clause decides how soon an answer is heard, so it may be cut before the sentence ends: at punctuation where
+there is some, else before a word that can open a phrase, else after the last whole word.
 """
 
 import re
@@ -11,7 +11,7 @@ SENTENCE_END = re.compile(r"[.!?][\"')\]]*(?=\s|$)")
 PAUSE = re.compile(r"[,;:][\"')\]]*(?=\s)|\s[-\u2013\u2014](?=\s)")
 # Words before which a speaker may take a breath.
 OPENERS = frozenset(
-    "and or but that which who because so when while where if as than of in on at to for from with by into about like".split()
+    "and or but that which who because so when while where if as than of in on at to for from with by into".split()
 )
 
 

@@ -1,9 +1,9 @@
 """Pocket: hears, finds words, speaks. One unit's story, told in steps that a runtime executes.
 
-Speech is heard out until a pause ends the turn. In a shorter pause the answer is drafted ahead, in a LISTEN unit that has
-the time; if the user goes on, the draft is forgotten. An answer is spoken a second at a time while it is still being
-written; the unit in which it has sounded to its end, or in which the user's voice cuts it short, is a FLUSH. Entered by
-the engine thread.
+Speech is heard out until a pause ends the turn. In a shorter pause the answer is drafted ahead, in a LISTEN unit that
+has the time; if the user goes on, the draft is forgotten. An answer is spoken a second at a time while it is still
+being written; the unit in which it has sounded to its end, or in which the user's voice cuts it short, is a FLUSH.
+Entered by the engine thread.
 """
 
 from collections.abc import Callable, Generator
@@ -21,7 +21,7 @@ from engine.models.pocket.recording import Recording
 from engine.models.pocket.stages import Stages
 from engine.models.pocket.windows import MAX_PIECE_S, window_s
 from engine.plan import Plan
-from engine.step import Event, Outcome, Playing, Said, Step, UnitSteps
+from engine.step import Event, Outcome, Said, SoFar, Step, UnitSteps
 
 INPUT_HZ, OUTPUT_HZ = 16_000, 24_000
 MARGIN = INPUT_HZ // 5  # heard around the voice: a consonant has little of it
@@ -68,7 +68,6 @@ class PocketModel:
         stages: Voice activity, hearing, words and voice, of one runtime.
         plan: Of the same stages.
         now: The wall clock, for those who ask the time.
-        figures: The session's own figures, for those who ask how it goes.
         manners: How long a pause means what.
     """
 
@@ -81,11 +80,10 @@ class PocketModel:
         plan: Plan,
         *,
         now: Callable[[], datetime],
-        figures: Callable[[], Figures],
         manners: Manners | None = None,
     ) -> None:
         self.plan = plan
-        self._stages, self._now, self._figures, self._manners = stages, now, figures, manners or Manners()
+        self._stages, self._now, self._manners = stages, now, manners or Manners()
         self._recording = Recording(MAX_PIECE_S * INPUT_HZ)
         self._turn: Turn | None = None
         self._draft: Draft | None = None
@@ -94,6 +92,7 @@ class PocketModel:
         self._unanswered: int | None = None  # its last voiced sample, until the answer is heard
         self._answered = 0  # session sample; voice from here on belongs to a turn that is not answered yet
         self._last_reply = ""
+        self._figures = Figures()
         self._forgets = False
 
     def prepare(self) -> None:
@@ -107,15 +106,16 @@ class PocketModel:
         self._turn = self._draft = self._answer = None
         self._answered = self._recording.end
 
-    def unit(self, chunk: NDArray[np.float32], playing: Playing) -> UnitSteps:
+    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> UnitSteps:
         self._recording.append(chunk)
+        self._figures = Figures(so_far.units, so_far.overruns, so_far.slack_ms)
         self._forgets = False
         activity = self._stages.activity
         yield Step("activity", (len(chunk),), lambda frames: int(frames), lambda: activity.run(chunk))
         if self._answer is not None:
             if self._interrupted():
-                return self._close(self._answer, unplayed_samples=playing.unplayed_samples, flush=True)
-            if self._answer.exhausted and not playing.unplayed_samples:
+                return self._close(self._answer, unplayed_samples=so_far.unplayed_samples, flush=True)
+            if self._answer.exhausted and not so_far.unplayed_samples:
                 return self._close(self._answer, unplayed_samples=0, flush=False)
             yield from self._write(self._answer)
             return (yield from self._speak(self._answer))
@@ -156,7 +156,7 @@ class PocketModel:
         return draft
 
     def _still_good(self, turn: Turn, last_voiced: int) -> Draft | None:
-        """The draft at hand, unless the user went on; then a long one's words are kept, so that little is heard twice."""
+        """The draft at hand, unless the user went on; then a long one's words are kept, and not heard again."""
         draft = self._draft
         if draft is None or draft.last_voiced == last_voiced:
             return draft
@@ -166,7 +166,7 @@ class PocketModel:
         return None
 
     def _hear_a_piece(self, turn: Turn) -> Generator[Step, Any, None]:
-        """Hear what a long turn has brought so far, up to its last pause where there was one, so that little is left."""
+        """Hear what a long turn has brought, up to its last pause where there was one, so that little is left."""
         if self._recording.end - turn.onset < LONGEST_PIECE_S * INPUT_HZ:
             return
         last_onset = self._stages.activity.last_onset
@@ -189,7 +189,7 @@ class PocketModel:
         if not text:
             return Draft(last_voiced, "", None)
         voice = self._stages.voice
-        intent = find_intent(text, Context(self._now(), self._figures(), self._last_reply, voice.pace))
+        intent = find_intent(text, Context(self._now(), self._figures, self._last_reply, voice.pace))
         answer = self._told(intent) if intent else Answer("model", voice.speech())
         if answer is None:
             return Draft(last_voiced, text, None)

@@ -137,7 +137,7 @@ def test_pace_goes_down_and_up_within_bounds() -> None:
 
 OPERATORS = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
 TERMS = st.tuples(st.sampled_from(sorted(OPERATORS)), st.integers(0, 99))
-HEARD = "what is 3 0 7.5 plus minus times over power of the percent to for and stop half".split()  # noqa: SIM905
+HEARD = "what is 3 0 7.5 plus minus times over power of the percent to for and stop half".split()
 
 
 @settings(deadline=None, max_examples=200)

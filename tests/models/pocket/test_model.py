@@ -9,12 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.models.pocket.hearing import Heard
-from engine.models.pocket.intents import Figures
 from engine.models.pocket.model import INPUT_HZ, OUTPUT_HZ, PocketModel
 from engine.models.pocket.segments import SpeechSegments
 from engine.models.pocket.speech import Speech
 from engine.models.pocket.stages import Stages
-from engine.step import Event, Outcome, Playing, Said
+from engine.step import Event, Outcome, Said, SoFar
 from tests.fakes import small_plan
 
 FRAME = 512
@@ -118,13 +117,12 @@ class Talk:
             Stages(Activity(), self.ears, self.words, self.voice),  # type: ignore[arg-type]
             small_plan(),
             now=lambda: datetime(2026, 3, 12, 15, 20),
-            figures=Figures,
         )
 
     def hear(self, audio: Audio) -> "Talk":
         assert len(audio) % INPUT_HZ == 0
         for chunk in audio.reshape(-1, INPUT_HZ):
-            steps, ran, result = self.model.unit(chunk, Playing(unplayed_samples=self.unplayed)), [], None
+            steps, ran, result = self.model.unit(chunk, SoFar(unplayed_samples=self.unplayed)), [], None
             try:
                 while True:
                     step = steps.send(result)
