@@ -1,4 +1,4 @@
-"""An answer's speech on its way out: clauses go in as they are pronounced, units leave, and it knows which words have sounded.
+"""An answer's speech on its way out: clauses go in, units leave; it knows which words have sounded.
 
 Knows words and samples; no model, no clock. Entered by the engine thread.
 """
@@ -26,8 +26,8 @@ class Word:
 class Speech:
     """A queue of one answer's speech, cut a unit at a time.
 
-    The voice tells no word apart, so a clause's audible part is shared out among its words by the length of what is said
-    for each: a word's end is known to within a syllable or so.
+    The voice tells no word apart, so a clause's audible part is shared out among its words by the length of what is
+    said for each: a word's end is known to within a syllable or so.
     """
 
     def __init__(self) -> None:
