@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from engine.errors import BadWeights, MissingWeights
 from engine.models.pocket.phonemes import Phonemes
 from engine.models.pocket.speech import AUDIBLE_LEVEL, Speech
+from engine.models.pocket.voice_timelines import RATE_HZ
 
 MODEL = "en_US-joe-medium.onnx"
-RATE_HZ = 24_000
+
 FETCH = "run: duplexcadence models fetch pocket"
 # The rest after a clause, in seconds, by how it ends; one cut inside a phrase gets none.
 RESTS_S = {".": 0.22, "!": 0.22, "?": 0.22, ";": 0.14, ":": 0.14, ",": 0.1}

@@ -4,9 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.clock import Rate
 from engine.errors import BadWeights, MissingWeights
 from engine.models.pocket.phonemes import Phonemes
-from engine.models.pocket.voice import AUDIBLE_LEVEL, MODEL, RATE_HZ, Voice
+from engine.models.pocket.speech import AUDIBLE_LEVEL
+from engine.models.pocket.voice import MODEL, Voice
+from engine.models.pocket.voice_timelines import RATE_HZ, voice_timelines
+from engine.plan import plan
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +96,9 @@ def test_one_seed_says_the_same_and_another_does_not(weights_dir: Callable[[str]
     )
     assert all(map(np.array_equal, first, same))
     assert not any(map(np.array_equal, first, other))
+
+
+def test_the_voices_clock_runs_while_it_speaks() -> None:
+    described = plan(voice_timelines(), cadence=Rate(1), script="LSSL")
+    assert [shape.shape for shape in described.shapes] == [(RATE_HZ,)]
+    assert described.max_bytes == 0
