@@ -1,7 +1,7 @@
 """The clock of Pocket's voice. A declaration only; no onnxruntime, no torch.
 
-The stop-gap voice has no state: it says a clause in one launch, as long as it takes, and the speech that waits is handed
-out on this clock.
+The stop-gap voice has no state: it says a clause in one launch, as long as it takes; what waits is handed out on this
+clock.
 """
 
 from engine.clock import Rate
