@@ -1,0 +1,1 @@
+"""Layers that several models share: weights in, tensors through, state handed in."""

@@ -1,0 +1,104 @@
+"""What is put to a language model: instructions and examples that every turn keeps, then the question; and text again.
+
+Follows the chat template that comes with the model; one that has none is asked in plain text. Never runs code from a
+model's folder. Knows tokens and text, no layers. Entered by the engine thread.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+from transformers import AutoTokenizer
+
+from engine.errors import AskedWrongly
+from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS, read_config
+
+INSTRUCTIONS = "You are a helpful voice assistant. Answer in one short sentence."
+# They show how long an answer is and what it sounds like; a small model takes more from them than from instructions.
+EXAMPLES = (
+    ("What is a cat?", "A cat is a small furry animal that many people keep as a pet."),
+    ("How many wheels does a car have?", "A car has four wheels."),
+    ("Tell me about bread.", "Bread is a food made from flour and water, and it is baked in an oven."),
+    ("Who are you?", "I am Pocket, a small voice assistant that runs on this computer."),
+)
+_HERE = "\N{WHITE SQUARE}"  # stands for the question while a template is rendered
+_ANCHOR = "a"
+
+
+class Chat:
+    """A model's tokenizer and template, with Pocket's instructions.
+
+    Args:
+        folder: A folder that transformers saved.
+        instructions: What the model is told to be.
+        examples: Questions with answers, as if they had been asked before.
+
+    Raises:
+        AskedWrongly: The folder has no tokenizer that can be loaded without running code of its own.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        instructions: str = INSTRUCTIONS,
+        examples: Sequence[tuple[str, str]] = EXAMPLES,
+    ) -> None:
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        except (OSError, ValueError, KeyError) as error:
+            raise AskedWrongly(
+                f"{folder.name} has no tokenizer that can be loaded", "a folder that transformers saved"
+            ) from error
+        self._tokenizer: Any = tokenizer
+        before, self._after = self._rendered(instructions, examples).split(_HERE)
+        self.kept: tuple[int, ...] = tuple(self._encode(before))
+        self.ends = self._end_tokens(folder)
+        self._anchor = self._encode(_ANCHOR)
+
+    def question(self, text: str) -> list[int]:
+        """What follows `kept` to ask `text`, at most `MAX_QUESTION_TOKENS`: of a long speech, its end."""
+        after = self._encode(self._after)
+        words = self._encode(text.strip())
+        return [*words[-(MAX_QUESTION_TOKENS - len(after)) :], *after]
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """Tokens from within an answer as text, the space before them included."""
+        anchored: str = self._tokenizer.decode([*self._anchor, *tokens], skip_special_tokens=True)
+        return anchored.removeprefix(_ANCHOR)
+
+    def _rendered(self, instructions: str, examples: Sequence[tuple[str, str]]) -> str:
+        turns = [*examples, (_HERE, "")]
+        if self._tokenizer.chat_template is None:
+            asked = "\n\n".join(f"Question: {question}\nAnswer: {answer}" for question, answer in turns)
+            return f"{instructions}\n\n{asked}".rstrip()
+        said = [
+            {"role": role, "content": content}
+            for turn in turns
+            for role, content in zip(("user", "assistant"), turn, strict=True)
+        ][:-1]
+        try:
+            return self._render([{"role": "system", "content": instructions}, *said])
+        except TemplateError:  # some templates know no system
+            said[0]["content"] = f"{instructions}\n\n{said[0]['content']}"
+            return self._render(said)
+
+    def _render(self, messages: list[dict[str, str]]) -> str:
+        # A model that can think aloud is asked not to: the template of one that cannot ignores the name.
+        rendered: str = self._tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        return rendered
+
+    def _encode(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return tokens
+
+    def _end_tokens(self, folder: Path) -> frozenset[int]:
+        """Every token that the tokenizer, the model or its generation settings end with."""
+        ends = {self._tokenizer.eos_token_id}
+        for file in ("config.json", "generation_config.json"):
+            if file == "config.json" or (folder / file).exists():
+                found = read_config(folder, file).get("eos_token_id")
+                ends |= set(found) if isinstance(found, list) else {found}
+        return frozenset(ends - {None})

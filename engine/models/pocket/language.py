@@ -1,0 +1,160 @@
+"""A causal language model behind one interface, whichever runtime it was built for, from any folder of safetensors.
+
+`CadenceLanguage` runs our own layers, its past in the arena; `LibraryLanguage` runs transformers' class and cache on
+the same weights held the same way, and says the same to the bit. Knows tokens and logits, no text. Entered by the
+engine thread; a folder never runs code.
+"""
+
+import copy
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from engine.errors import AskedWrongly, BadWeights
+from engine.models.layers.decoder_stack import DecoderStack, StackSizes
+from engine.models.layers.linear import HalfLinear, Precision, linear
+from engine.models.pocket.words_timelines import read_config
+
+
+class Language(Protocol):
+    """Reads tokens, and tells what may come next."""
+
+    def read(self, tokens: Sequence[int]) -> Tensor:
+        """Take in tokens that follow those before; logits float32 `[vocabulary]` of the next one."""
+        ...
+
+    def keep(self) -> None:
+        """From now on, what has been read so far is what `forget` goes back to."""
+        ...
+
+    def forget(self) -> None:
+        """Forget what was read after `keep`."""
+        ...
+
+
+class CadenceLanguage:
+    """Our own layers.
+
+    Args:
+        folder: Of a model for which `unlike_llama` has nothing to say.
+        keys_values: float32 `[max_ticks, layers, 2, kv_heads, dim]`; see `DecoderStack`.
+        precision: How to hold the matrices.
+
+    Raises:
+        BadWeights: The folder's tensors are not those that its configuration tells of.
+    """
+
+    def __init__(self, folder: Path, keys_values: Tensor, precision: Precision) -> None:
+        weights = load_weights(folder)
+        try:
+            self._stack = DecoderStack(weights, StackSizes.of(read_config(folder)), keys_values, precision)
+            vocabulary = weights.get("lm_head.weight", weights["model.embed_tokens.weight"])
+        except KeyError as error:
+            raise BadWeights(
+                f"{folder.name} has no tensor {error}", "the weights of the model that its config.json names"
+            ) from error
+        self._vocabulary = HalfLinear(vocabulary.half())
+        self._kept = 0
+
+    @torch.inference_mode()
+    def read(self, tokens: Sequence[int]) -> Tensor:
+        hidden = self._stack(torch.tensor(tokens))
+        logits: Tensor = self._vocabulary(hidden[-1])
+        return logits
+
+    def keep(self) -> None:
+        self._kept = self._stack.ticks
+
+    def forget(self) -> None:
+        self._stack.ticks = self._kept
+
+
+class LibraryLanguage:
+    """transformers' class for the model, and the cache that it comes with.
+
+    Args:
+        folder: Of any causal language model that transformers knows.
+        precision: How to hold the matrices.
+
+    Raises:
+        AskedWrongly: transformers cannot load the folder without running code from it.
+    """
+
+    def __init__(self, folder: Path, precision: Precision) -> None:
+        self._model: Any = load_model(folder)
+        hold(self._model, precision)
+        inputs = inspect.signature(self._model.forward).parameters
+        self._past = "cache" if "cache" in inputs else "past_key_values"  # transformers 5.24 renames it
+        self._cache: Any = self._fresh()
+        self._kept: Any = self._fresh()
+
+    @torch.inference_mode()
+    def read(self, tokens: Sequence[int]) -> Tensor:
+        out = self._model(torch.tensor([tokens]), use_cache=True, logits_to_keep=1, **{self._past: self._cache})
+        logits: Tensor = out.logits[0, -1]
+        return logits
+
+    def keep(self) -> None:
+        self._kept = copy.deepcopy(self._cache)
+
+    def forget(self) -> None:
+        self._cache = copy.deepcopy(self._kept)
+
+    def _fresh(self) -> Any:
+        from transformers import DynamicCache
+
+        return DynamicCache(config=self._model.config)
+
+
+def load_weights(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of a folder's safetensors files, one or many.
+
+    Raises:
+        AskedWrongly: There are none.
+        BadWeights: One cannot be read.
+    """
+    files = sorted(folder.glob("model*.safetensors"))
+    if not files:
+        raise AskedWrongly(f"{folder.name} holds no safetensors", "weights as safetensors, which cannot run code")
+    weights: dict[str, Tensor] = {}
+    for file in files:
+        try:
+            weights |= load_file(file)
+        except (SafetensorError, OSError) as error:
+            raise BadWeights(f"{file.name} cannot be read ({error})", "a whole safetensors file") from error
+    return weights
+
+
+def load_model(folder: Path) -> Any:
+    """The model of a folder as transformers has it, in float32.
+
+    Raises:
+        AskedWrongly: transformers cannot load it from safetensors without running code from it.
+    """
+    from transformers import AutoModelForCausalLM
+
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
+        ).eval()
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise AskedWrongly(
+            f"transformers cannot load {folder.name} ({reason})", "a causal language model, as safetensors"
+        ) from error
+
+
+def hold(model: Any, precision: Precision) -> None:
+    """Exchange a transformers model's matrices for the layers that ours runs on; the vocabulary's for float16."""
+    head = model.get_output_embeddings()
+    for name, module in list(model.named_modules()):
+        if type(module) is nn.Linear and module is not head:
+            bias = None if module.bias is None else module.bias.detach()
+            model.set_submodule(name, linear(module.weight.detach(), bias, precision))
+    model.set_output_embeddings(HalfLinear(head.weight.detach().half()))

@@ -1,0 +1,99 @@
+"""The clocks and states of Pocket's words: a question is read at once, an answer written token by token. No torch.
+
+What every turn begins with (instructions, examples) is read once and kept; the rest belongs to the turn.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import AskedWrongly
+from engine.stage import AtLimit, Lifetime, Quota, Span, StateSpec, T, Timeline
+
+TOKENS_A_UNIT = 10  # of an answer; speech takes three or four a second, and the first clause is wanted at once
+MAX_QUESTION_TOKENS = 96  # of a long speech, its end is read: more would not fit the unit that must answer
+MAX_ANSWER_TOKENS = 64
+
+
+@dataclass(frozen=True)
+class WordsSizes:
+    """What the plan needs to know of a causal language model: the shape of a tick, and ticks that stay.
+
+    Args:
+        layers: Decoder layers.
+        kv_heads: Heads of keys and values in each.
+        dim: Of a head.
+        kept: Tokens that every turn begins with.
+    """
+
+    layers: int = 30
+    kv_heads: int = 3
+    dim: int = 64
+    kept: int = 0
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], kept: int) -> "WordsSizes":
+        """Read a `config.json` of transformers.
+
+        Raises:
+            AskedWrongly: It does not say how many layers and heads there are.
+        """
+        try:
+            heads = config["num_attention_heads"]
+            dim = config.get("head_dim") or config["hidden_size"] // heads
+            return cls(config["num_hidden_layers"], config.get("num_key_value_heads") or heads, dim, kept)
+        except KeyError as error:
+            raise AskedWrongly(
+                f"a config.json without {error}", "the configuration of a causal language model"
+            ) from error
+
+    @property
+    def tick_shape(self) -> tuple[int, int, int, int]:
+        """Of one token's keys and values: `[layers, key|value, heads, dim]`."""
+        return self.layers, 2, self.kv_heads, self.dim
+
+    @property
+    def limit(self) -> int:
+        """The most tokens that a turn can reach."""
+        return self.kept + MAX_QUESTION_TOKENS + MAX_ANSWER_TOKENS
+
+
+def read_config(folder: Path, file: str = "config.json") -> dict[str, Any]:
+    """A configuration from a model's folder.
+
+    Raises:
+        AskedWrongly: There is none that can be read.
+    """
+    needed = "a folder as transformers saves a model"
+    try:
+        config = json.loads((folder / file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AskedWrongly(f"{folder.name}/{file} cannot be read ({error})", needed) from error
+    if not isinstance(config, dict):
+        raise AskedWrongly(f"{folder.name}/{file} holds no settings", needed)
+    return config
+
+
+def words_timelines(sizes: WordsSizes) -> tuple[Timeline, ...]:
+    """Pocket's words: the stages "prompt" and "words", and the keys and values that they share."""
+    keys_values = StateSpec(
+        "keys_values",
+        (T, *sizes.tick_shape),
+        initial=sizes.kept,
+        reset=Lifetime.TURN,
+        limit=sizes.limit,
+        at_limit=AtLimit.RESET,
+        span=Span.CLOCKED,
+    )
+    question, answer = (MAX_QUESTION_TOKENS,), (TOKENS_A_UNIT,)
+    return (
+        Timeline(
+            "prompt",
+            Quota(listen=question, opens=question, sizes=tuple(range(1, MAX_QUESTION_TOKENS + 1))),
+            tick="token",
+            states=(keys_values,),
+        ),
+        Timeline("words", Quota(listen=answer, speak=answer), tick="token", chunk=1, shares=("prompt.keys_values",)),
+    )
