@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine.models.pocket.hearing import Heard
 from engine.models.pocket.speech import Speech
 from engine.models.pocket.vad import VoiceActivity
+from engine.models.pocket.windows import SAMPLE_RATE_HZ
 
 
 class Hears(Protocol):
@@ -82,3 +83,9 @@ class Stages:
     hearing: Hears
     words: Writes
     voice: Speaks
+
+    def prepare(self) -> None:
+        """Run each once, so that no unit meets a first time."""
+        self.words.prepare()
+        self.hearing.listen(np.zeros(SAMPLE_RATE_HZ, np.float32))
+        self.hearing.write()
