@@ -27,6 +27,7 @@ SYMBOLS = [
     (r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", " times "),
     (r"(?<=\d)\s*\+\s*(?=\d)", " plus "),
     (r"\s=\s", " equals "),
+    (r"(?:^|\s)\*(?=\s|$)", " star "),
     (r"\u00b0", " degrees "),
 ]
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()  # noqa: SIM905
