@@ -30,7 +30,7 @@ SYMBOLS = [
     (r"(?:^|\s)\*(?=\s|$)", " star "),
     (r"\u00b0", " degrees "),
 ]
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()  # noqa: SIM905
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 SPELLINGS = [(r"\bokay\b", "ok"), (r"\b([ap]) ?\. ?m\b\.?", r"\1m"), (r"\b(uh|um|mm|hmm)\b", " ")]
 SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 

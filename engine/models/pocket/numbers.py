@@ -6,7 +6,7 @@ The voice needs words where a text has digits; arithmetic and comparison need di
 import re
 from fractions import Fraction
 
-UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: E501, SIM905
+UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()  # noqa: E501
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 SCALES = ("thousand", "million", "billion", "trillion")
 LARGEST = 1000 ** (len(SCALES) + 1) - 1
