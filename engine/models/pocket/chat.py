@@ -52,14 +52,16 @@ class Chat:
             ) from error
         self._tokenizer: Any = tokenizer
         before, self._after = self._rendered(instructions, examples).split(_HERE)
-        self.kept: tuple[int, ...] = tuple(self._encode(before))
+        kept = before.rstrip(" ")  # a space belongs to the word after it
+        self._space = before[len(kept) :]
+        self.kept: tuple[int, ...] = tuple(self._encode(kept))
         self.ends = self._end_tokens(folder)
         self._anchor = self._encode(_ANCHOR)
 
     def question(self, text: str) -> list[int]:
         """What follows `kept` to ask `text`, at most `MAX_QUESTION_TOKENS`: of a long speech, its end."""
         after = self._encode(self._after)
-        words = self._encode(text.strip())
+        words = self._encode(self._space + text.strip())
         return [*words[-(MAX_QUESTION_TOKENS - len(after)) :], *after]
 
     def text(self, tokens: Sequence[int]) -> str:

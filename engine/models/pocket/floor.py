@@ -29,7 +29,7 @@ class Manners:
     """
 
     draft_s: float = 0.1
-    endpoint_s: float = 0.5
+    endpoint_s: float = 0.4
     patience_s: float = 1.1
     barge_in_s: float = 0.25
     least_s: float = 0.16

@@ -35,7 +35,7 @@ def hearing_timelines(longest_piece_s: int = MAX_PIECE_S) -> tuple[Timeline, ...
         Timeline(
             "activity",
             Ticking(Rate(SAMPLE_RATE_HZ, FRAME_SAMPLES)),
-            tick="frame of 512 samples",
+            tick="frame",
             states=(StateSpec("memory", (T, 2, MEMORY_WIDTH), initial=1, keep=Ring(1), span=Span.WHOLE),),
         ),
         Timeline(
@@ -43,7 +43,6 @@ def hearing_timelines(longest_piece_s: int = MAX_PIECE_S) -> tuple[Timeline, ...
             Quota(listen=(ticks,), speak=(ticks,), sizes=tuple(window * TICKS_PER_S for window in windows)),
             tick="20 ms of a window",
             states=(StateSpec("heard", KEYS_AND_VALUES, keep=one_unit, reset=Lifetime.TURN, span=Span.CLOCKED),),
-            eager="the window follows the length of what was said",
         ),
         Timeline(
             "transcript",
@@ -51,6 +50,5 @@ def hearing_timelines(longest_piece_s: int = MAX_PIECE_S) -> tuple[Timeline, ...
             tick="token",
             chunk=1,
             states=(StateSpec("written", KEYS_AND_VALUES, keep=one_unit, reset=Lifetime.TURN, span=Span.CLOCKED),),
-            eager="how many tokens there are, only the decoder tells",
         ),
     )

@@ -89,8 +89,7 @@ class LibraryLanguage:
     def __init__(self, folder: Path, precision: Precision) -> None:
         self._model: Any = load_model(folder)
         hold(self._model, precision)
-        inputs = inspect.signature(self._model.forward).parameters
-        self._past = "cache" if "cache" in inputs else "past_key_values"  # transformers 5.24 renames it
+        self._past = cache_argument(self._model)
         self._cache: Any = self._fresh()
         self._kept: Any = self._fresh()
 
@@ -110,6 +109,11 @@ class LibraryLanguage:
         from transformers import DynamicCache
 
         return DynamicCache(config=self._model.config)
+
+
+def cache_argument(model: Any) -> str:
+    """What a transformers model calls its cache; 5.24 renamed it."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:
@@ -136,6 +140,7 @@ def load_model(folder: Path) -> Any:
 
     Raises:
         AskedWrongly: transformers cannot load it from safetensors without running code from it.
+        BadWeights: They cannot be read.
     """
     from transformers import AutoModelForCausalLM
 
@@ -143,6 +148,8 @@ def load_model(folder: Path) -> Any:
         return AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
         ).eval()
+    except SafetensorError as error:
+        raise BadWeights(f"{folder.name} cannot be read ({error})", "whole safetensors files") from error
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise AskedWrongly(

@@ -19,14 +19,15 @@ from engine.models.pocket.floor import Floor, Manners, decide
 from engine.models.pocket.intents import Context, Figures, Intent, find_intent
 from engine.models.pocket.recording import Recording
 from engine.models.pocket.stages import Stages
-from engine.models.pocket.windows import MAX_PIECE_S, window_s
+from engine.models.pocket.timelines import LONGEST_HEARD_S
+from engine.models.pocket.windows import window_s
 from engine.plan import Plan
 from engine.step import Event, Outcome, Said, SoFar, Step, UnitSteps
 
 INPUT_HZ, OUTPUT_HZ = 16_000, 24_000
 MARGIN = INPUT_HZ // 5  # heard around the voice: a consonant has little of it
 PIECE_S = 6.0  # from this much speech on, what a pause brought is kept as heard, and only the rest is heard again
-LONGEST_PIECE_S = 12.0  # without a pause at a chunk's end, so much is heard all the same
+LONGEST_PIECE_S = 12.0  # without a pause at a chunk's end, so much is heard all the same: at most 14 s with the rest
 AHEAD = 2 * OUTPUT_HZ  # speech pronounced ahead: this unit's second and the next one's
 
 
@@ -84,7 +85,7 @@ class PocketModel:
     ) -> None:
         self.plan = plan
         self._stages, self._now, self._manners = stages, now, manners or Manners()
-        self._recording = Recording(MAX_PIECE_S * INPUT_HZ)
+        self._recording = Recording(LONGEST_HEARD_S * INPUT_HZ)
         self._turn: Turn | None = None
         self._draft: Draft | None = None
         self._answer: Answer | None = None
@@ -125,7 +126,8 @@ class PocketModel:
         heard = (Said("user", draft.text, "heard"),) if draft.text else ()
         if draft.answer is None:
             return Outcome(Event.LISTEN, transcript=heard, forgets=self._forgets)
-        self._answer, self._asked, self._unanswered = draft.answer, draft.text, draft.last_voiced
+        self._answer, self._asked = draft.answer, draft.text
+        self._unanswered = self._recording.last_loud(draft.last_voiced)
         return (yield from self._speak(draft.answer, heard))
 
     # Listening -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+RATE_HZ = 16_000
+
 
 class Recording:
     """A ring of the newest samples.
@@ -26,3 +28,12 @@ class Recording:
         """Session samples from `start` to `end`, as far as they are still there."""
         oldest = max(0, self.end - len(self._samples))
         return self._samples[np.arange(max(start, oldest), min(end, self.end)) % len(self._samples)]
+
+    def last_loud(self, end: int) -> int:
+        """The last sample at or before `end` that is a twentieth as loud as the second before it.
+
+        Voice activity is told by frames and lets go late: measured on clean speech, about a tenth of a second late.
+        """
+        second = np.abs(self.cut(end + 1 - RATE_HZ, end + 1))
+        loud = np.flatnonzero(second >= second.max(initial=0) / 20)
+        return end + 1 - len(second) + int(loud[-1]) if len(loud) else end

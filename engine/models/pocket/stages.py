@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from engine.models.pocket.hearing import Heard
 from engine.models.pocket.speech import Speech
+from engine.models.pocket.timelines import LONGEST_HEARD_S
 from engine.models.pocket.vad import VoiceActivity
 from engine.models.pocket.windows import SAMPLE_RATE_HZ
+
+# As long as clauses become, so that memory is as high as it will be before the first unit.
+LONG_CLAUSE = (
+    "Today is Wednesday, September the twenty-third, two thousand and twenty-seven, and it is very late already."
+)
 
 
 class Hears(Protocol):
@@ -87,5 +93,7 @@ class Stages:
     def prepare(self) -> None:
         """Run each once, so that no unit meets a first time."""
         self.words.prepare()
-        self.hearing.listen(np.zeros(SAMPLE_RATE_HZ, np.float32))
-        self.hearing.write()
+        for seconds in (1, LONGEST_HEARD_S):
+            self.hearing.listen(np.zeros(seconds * SAMPLE_RATE_HZ, np.float32))
+            self.hearing.write()
+        self.voice.say(LONG_CLAUSE)

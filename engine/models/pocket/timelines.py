@@ -5,6 +5,9 @@ from engine.models.pocket.voice_timelines import voice_timelines
 from engine.models.pocket.words_timelines import WordsSizes, words_timelines
 from engine.stage import Timeline
 
+SMOLLM2 = WordsSizes(layers=30, kv_heads=3, dim=64, kept=141)  # kept: what every turn begins with, see `chat`
+LONGEST_HEARD_S = 14  # a longer turn is heard in pieces, so that the unit that answers it stays short
+
 
 def timelines(words: WordsSizes | None = None) -> tuple[Timeline, ...]:
     """All of Pocket's stages, in the order in which a unit meets them.
@@ -12,4 +15,4 @@ def timelines(words: WordsSizes | None = None) -> tuple[Timeline, ...]:
     Args:
         words: The sizes of the language model; SmolLM2-135M's by default.
     """
-    return (*hearing_timelines(), *words_timelines(words or WordsSizes()), *voice_timelines())
+    return (*hearing_timelines(LONGEST_HEARD_S), *words_timelines(words or SMOLLM2), *voice_timelines())

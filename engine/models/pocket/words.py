@@ -30,12 +30,17 @@ class Words:
         self.finished = True
 
     def prepare(self) -> None:
-        """Read what every turn begins with, and run one turn, so that the first is like any other."""
-        self._language.read(self._chat.kept)
+        """Read what every turn begins with.
+
+        Read once in pieces before, like a question and a token, so that a turn meets no shape of launch for the first
+        time; nothing is read beyond what is kept.
+        """
+        kept = self._chat.kept
+        for piece in filter(None, (kept[:8], kept[8:16], kept[16:17])):
+            self._language.read(piece)
+        self._language.forget()
+        self._language.read(kept)
         self._language.keep()
-        self.start_turn(self.question("Hello."))
-        self.decode(1)
-        self.reset_turn()
 
     def question(self, text: str) -> list[int]:
         """The tokens that ask `text`."""

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.models.pocket import made_up_language
+
+from engine.errors import AskedWrongly
+from engine.models.pocket.chat import Chat
+from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS
+
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + (
+    made_up_language.CHAT_TEMPLATE
+)
+EXAMPLES = [("What is the mat?", "the mat is a cat.")]
+TEMPLATES = {"chat": made_up_language.CHAT_TEMPLATE, "no system": NO_SYSTEM, "none": None}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {}
+    for name, template in TEMPLATES.items():
+        made[name] = tmp_path_factory.mktemp("chat")
+        (made[name] / "config.json").write_text(json.dumps({"eos_token_id": 2, "model_type": "llama"}))
+        made_up_language.save_tokenizer(made[name], template)
+    return made
+
+
+@pytest.fixture(scope="module")
+def chats(folders: dict[str, Path]) -> dict[str, Chat]:
+    return {name: Chat(folder, "Be brief.", EXAMPLES) for name, folder in folders.items()}
+
+
+ASKED = {
+    "chat": "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat is the mat?<|im_end|>\n<|im_start|>assistant\n"
+    "the mat is a cat.<|im_end|>\n<|im_start|>user\nTell me about rain.<|im_end|>\n<|im_start|>assistant\n",
+    "no system": "<|im_start|>user\nBe brief.\n\nWhat is the mat?<|im_end|>\n<|im_start|>assistant\n"
+    "the mat is a cat.<|im_end|>\n<|im_start|>user\nTell me about rain.<|im_end|>\n<|im_start|>assistant\n",
+    "none": "Be brief.\n\nQuestion: What is the mat?\nAnswer: the mat is a cat.\n\nQuestion: Tell me about rain.\nAnswer:",
+}
+
+
+@pytest.mark.parametrize("template", list(TEMPLATES))
+def test_what_is_kept_and_the_question_make_the_whole_prompt(chats: dict[str, Chat], template: str) -> None:
+    chat = chats[template]
+    whole = made_up_language.tokenizer().encode(ASKED[template]).ids
+    assert [*chat.kept, *chat.question(" Tell me about rain. ")] == whole
+    assert len(chat.kept) > len(whole) // 2
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.text(max_size=400))
+def test_of_a_long_speech_the_end_is_asked(chats: dict[str, Chat], text: str) -> None:
+    for chat in chats.values():
+        question = chat.question(text)
+        assert len(question) <= MAX_QUESTION_TOKENS
+        after = chat.question("")
+        assert question[len(question) - len(after) :] == after
+        space = " " if chat is chats["none"] else ""
+        asked = made_up_language.tokenizer().encode(space + text.strip(), add_special_tokens=False).ids
+        assert asked[len(asked) - (len(question) - len(after)) :] == question[: len(question) - len(after)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=60), st.integers(0, 60))
+def test_tokens_said_piece_by_piece_are_the_text(chats: dict[str, Chat], text: str, cut: int) -> None:
+    chat, tokens = chats["chat"], made_up_language.tokenizer().encode(text, add_special_tokens=False).ids
+    assert chat.text(tokens[:cut]) + chat.text(tokens[cut:]) == chat.text(tokens)
+
+
+def test_text_keeps_the_space_before_it_and_no_control_token(chats: dict[str, Chat]) -> None:
+    encode = made_up_language.tokenizer().encode
+    assert chats["chat"].text(encode(" the cat").ids) == " the cat"
+    assert chats["chat"].text(encode("cat<|im_end|>").ids) == "cat"
+
+
+def test_ends_are_those_of_every_settings_file(folders: dict[str, Path], tmp_path: Path) -> None:
+    assert Chat(folders["chat"]).ends == {2}
+    made_up_language.save_tokenizer(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "eos_token_id": [7]}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [9, 11]}))
+    assert Chat(tmp_path).ends == {2, 7, 9, 11}
+
+
+def test_a_folder_without_a_tokenizer_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    with pytest.raises(AskedWrongly, match="has no tokenizer"):
+        Chat(tmp_path)
+
+
+def test_a_tokenizer_with_code_of_its_own_is_not_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Evil: pass\n")
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "Evil", "auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}})
+    )
+    with pytest.raises(AskedWrongly, match="has no tokenizer"):
+        Chat(tmp_path)
+    assert not ran.exists()
