@@ -3,6 +3,7 @@
 Entered by whoever starts a session, before its first unit.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -31,17 +32,18 @@ SCRIPT = "LLSSSF"
 SEED = 0
 
 
-def now() -> datetime:
-    """The wall clock, for those who ask the time."""
+def local_time() -> datetime:
+    """The machine's own."""
     return datetime.now().astimezone()
 
 
-def build(runtime: str, *, words: Path | None = None) -> Built:
+def build(runtime: str, *, words: Path | None = None, now: Callable[[], datetime] = local_time) -> Built:
     """Pocket, not yet prepared.
 
     Args:
         runtime: "cadence", "library" or "stock".
         words: A folder with a causal language model in place of SmolLM2.
+        now: The wall clock, for those who ask the time.
 
     Raises:
         AskedWrongly: `words` holds no model that can be loaded.
