@@ -1,0 +1,103 @@
+"""token2wav's weights from a folder as released (`flow.yaml`, `flow.pt`, `hift.pt`), read without running any of it.
+
+Pickles are opened for tensors alone, and every name and shape is checked before anything is used. Entered by the engine
+thread.
+"""
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from engine.errors import BadWeights, MissingWeights
+from engine.models.layers.hift import HiftSizes
+from engine.models.layers.named import Named
+from engine.models.token2wav.flow_yaml import read_flow_yaml
+from engine.models.token2wav.shapes import Shape, flow_shapes, vocoder_shapes
+from engine.models.token2wav.sizes import Token2WavSizes
+
+_OLD_NAMES = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
+_NAMED_AT_MOST = 3  # of what is wrong with a file
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights in float32, checked against their sizes.
+
+    Args:
+        sizes: Of both halves.
+        flow: Speech tokens to mel.
+        vocoder: Mel to sound.
+    """
+
+    sizes: Token2WavSizes
+    flow: Named
+    vocoder: Named
+
+    @classmethod
+    def of(cls, sizes: Token2WavSizes, flow: Mapping[str, Tensor], vocoder: Mapping[str, Tensor]) -> "Checkpoint":
+        """Check tensors under their released names.
+
+        Raises:
+            BadWeights: A tensor is missing, unknown, or of another shape.
+        """
+        vocoder = {_vocoder_name(name): tensor for name, tensor in vocoder.items()}
+        _check("flow.pt", flow, flow_shapes(sizes.flow))
+        _check("hift.pt", vocoder, vocoder_shapes(sizes.vocoder))
+        return cls(sizes, Named(flow), Named(vocoder))
+
+
+def load_checkpoint(folder: Path, device: torch.device, vocoder: HiftSizes | None = None) -> Checkpoint:
+    """Read a released folder, usually `assets/token2wav` of a model's.
+
+    Args:
+        folder: Holds the three files.
+        device: Where the tensors go.
+        vocoder: The vocoder's sizes, which no file tells; as released where not given.
+
+    Raises:
+        MissingWeights: A file is not there.
+        BadWeights: A file is not what it should be.
+    """
+    for name in ("flow.yaml", "flow.pt", "hift.pt"):
+        if not (folder / name).is_file():
+            raise MissingWeights(f"{name} is not in {folder.name}", "flow.yaml, flow.pt and hift.pt, as released")
+    sizes = Token2WavSizes(read_flow_yaml(folder / "flow.yaml"), vocoder or HiftSizes())
+    return Checkpoint.of(sizes, _tensors(folder / "flow.pt", device), _tensors(folder / "hift.pt", device))
+
+
+def _tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise BadWeights(f"{path.name} cannot be read: {reason}", "tensors by name and nothing else") from error
+    if not isinstance(stored, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) and tensor.is_floating_point()
+        for name, tensor in stored.items()
+    ):
+        raise BadWeights(f"{path.name} holds something else beside tensors by name", "a released state dict")
+    return {name: tensor.to(device, torch.float32) for name, tensor in stored.items()}
+
+
+def _vocoder_name(name: str) -> str:
+    """A released name as the vocoder's own: without the trainer's prefix, in torch's newer spelling."""
+    name = name.replace("generator.", "")
+    head, dot, tail = name.rpartition(".")
+    return f"{head}{dot}{_OLD_NAMES.get(tail, tail)}"
+
+
+def _check(file: str, tensors: Mapping[str, Tensor], shapes: Mapping[str, Shape]) -> None:
+    wrong = [f"no {name}" for name in shapes if name not in tensors]
+    wrong += [f"{name}, which is unknown" for name in tensors if name not in shapes]
+    wrong += [
+        f"{name} of shape {list(tensors[name].shape)} for {list(shape)}"
+        for name, shape in shapes.items()
+        if name in tensors and tensors[name].shape != shape
+    ]
+    if wrong:
+        more = f" and {len(wrong) - _NAMED_AT_MOST} more" if len(wrong) > _NAMED_AT_MOST else ""
+        raise BadWeights(f"{file} holds {'; '.join(wrong[:_NAMED_AT_MOST])}{more}", "the tensors that its sizes need")

@@ -1,0 +1,79 @@
+"""The stage `flow_encoder`: speech tokens to what they mean for the mel, a launch at a time.
+
+Embeds, runs the conformer, projects to mel channels, and then trims what the conformer carries as the timeline
+declares. Entered by the engine thread.
+"""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+from torch.nn import functional
+
+from engine.models.layers.carry import keep
+from engine.models.layers.conformer import ConformerEncoder, ConformerStates
+from engine.models.layers.named import Linear, Named
+from engine.models.token2wav.sizes import FlowSizes
+from engine.plan.advance import SHIFT
+from engine.stage import Timeline, Trim
+
+STAGE = "flow_encoder"
+_TRIMMED = ("attention", "up_attention")
+
+
+class FlowEncoder:
+    """The stage.
+
+    Args:
+        weights: Of the flow, named as released.
+        sizes: Of the same flow.
+        line: The stage's timeline, which says what is kept.
+        views: The arena's views by "stage.state", shift buffers among them where the plan has any.
+    """
+
+    def __init__(self, weights: Named, sizes: FlowSizes, line: Timeline, views: Mapping[str, Tensor]) -> None:
+        self._tokens = weights["input_embedding.weight"]
+        self._convolutions = [views[f"{STAGE}.{name}"] for name in ("look_ahead_conv", "upsample_conv")]
+        self._attention = {name: views[f"{STAGE}.{name}"] for name in _TRIMMED}
+        states = ConformerStates(*self._convolutions, *self._attention.values())
+        self._encode = ConformerEncoder(weights.below("encoder"), sizes.encoder, states)
+        self._project = Linear(weights.below("encoder_proj"))
+        self._shifts = {name: views.get(f"{STAGE}.{name}{SHIFT}") for name in _TRIMMED}
+        self._trims = {spec.name: spec.keep for spec in line.states if isinstance(spec.keep, Trim)}
+        self._ahead, self._stride = sizes.encoder.look_ahead, sizes.encoder.stride
+        self.held = 0  # ticks of tokens; after upsampling there are `stride` times as many
+
+    def foresee(self, taken: int, held: int) -> None:
+        """Make the constants of a launch that takes so many tokens after so many, and keep them."""
+        self._encode.foresee(taken, held)
+
+    def start(self) -> None:
+        """Begin anew, without a prompt."""
+        self.held = 0
+        for tail in self._convolutions:
+            tail.zero_()
+
+    def __call__(self, tokens: Tensor, *, last: bool = False) -> Tensor:
+        """Encode.
+
+        Args:
+            tokens: int64 `[1, n]`, the look-ahead among them.
+            last: Nothing follows; no look-ahead is among them, and nothing is kept.
+
+        Returns:
+            `[1, channels, frames]`, `stride` frames for each token taken.
+        """
+        taken = tokens.shape[1] - (0 if last else self._ahead)
+        hidden = self._project(self._encode(functional.embedding(tokens, self._tokens), self.held, last=last))
+        if not last:
+            self.held = self._trim(self.held + taken)
+        return hidden.transpose(1, 2).contiguous()
+
+    def _trim(self, ticks: int) -> int:
+        """Trim both attentions, of `ticks` ticks before upsampling; how many are left there."""
+        left = []
+        for name, many in zip(_TRIMMED, (ticks, ticks * self._stride), strict=True):
+            sources = self._trims[name].sources(many)
+            keep(self._attention[name], sources, self._shifts[name])
+            left.append(sum(len(piece) for piece in sources))
+        assert left[1] == self._stride * left[0], "both attentions are trimmed to the same moment"
+        return left[0]

@@ -1,0 +1,75 @@
+"""The stage `vocoder`: mel frames to sound, a launch at a time, seamless over the joints.
+
+As the released driver does (`stepaudio2-minicpmo` 0.1.1, `token2wav.py`): each launch is handed the last frames again,
+with the source that they had, and fades from what it made of them before to what it makes of them now; the last frames
+are held back until it is known that nothing follows. Entered by the engine thread.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from engine.models.layers.hift import Hift, HiftSizes
+from engine.models.layers.named import Named
+
+STAGE = "vocoder"
+
+
+class Vocoder:
+    """The stage.
+
+    Args:
+        weights: Named as released.
+        sizes: Of the same vocoder.
+        views: The arena's views by "stage.state": `[frames, 1, mels]`, `[samples, 1, 1]`, `[samples, 1]`.
+    """
+
+    def __init__(self, weights: Named, sizes: HiftSizes, views: Mapping[str, Tensor]) -> None:
+        self._hift, self._frame = Hift(weights, sizes), sizes.frame
+        self._mel, self._source, self._speech = (views[f"{STAGE}.{name}"] for name in ("mel", "source", "speech"))
+        self._overlap = len(self._speech)
+        # As released in float64, in which the fade is then worked out.
+        rise, fall = torch.from_numpy(np.hamming(2 * self._overlap)).to(self._speech.device).chunk(2)
+        self._rise, self._fall = rise, fall
+        self.held = 0  # mel frames
+
+    def foresee(self, frames: int) -> None:
+        """Make the constants that so many frames need, those handed over again among them, and keep them."""
+        self._hift.foresee(frames)
+
+    def start(self) -> None:
+        """Begin anew."""
+        self.held = 0
+
+    def __call__(self, mel: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
+        """Sound.
+
+        Args:
+            mel: The new frames, `[1, mels, n]`.
+            noise: For the source of those and the frames held, as `layers.harmonics.draw_noise` gives it.
+            last: Nothing follows, so nothing is held back.
+
+        Returns:
+            float32 `[1, samples]`.
+
+        Raises:
+            AssertionError: Fewer frames than are held back, though more follows: no planned launch is so short.
+        """
+        held, again = self.held, self.held * self._frame
+        mel = torch.cat((self._mel[:held].permute(1, 2, 0), mel), 2)
+        source = self._hift.source(mel, noise)
+        if held:
+            source[:, :, :again] = self._source.permute(1, 2, 0)
+        speech = self._hift(mel, source)
+        if held:
+            speech[:, :again] = speech[:, :again] * self._rise + self._speech.T * self._fall
+        if last:
+            return speech
+        assert mel.shape[2] >= len(self._mel), "a launch that others follow fills what is carried"
+        self.held = len(self._mel)
+        self._mel.copy_(mel[:, :, -self.held :].permute(2, 0, 1))
+        self._source.copy_(source[:, :, -self._overlap :].permute(2, 0, 1))
+        self._speech.copy_(speech[:, -self._overlap :].T)
+        return speech[:, : -self._overlap]
