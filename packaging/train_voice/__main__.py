@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".voice-data/models"), help="checkpoints and logs")
     parser.add_argument("--out", type=Path, default=Path(".voice-data/out"))
     parser.add_argument("--teacher", type=Path, help="folder of teacher.onnx, vocab.json, af_heart.bin")
+    parser.add_argument("--skip", type=Path, help="speak: rows that other machines spoke")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to speak or train")
     parser.add_argument("--until", type=float, help="the same as an end, seconds since the epoch")
@@ -31,7 +32,7 @@ def main() -> None:
         "--progress", type=float, nargs=2, default=(0.0, 1.0), help="part of the stage's schedule that this run covers"
     )
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--levels", type=int, nargs="+", default=[4, 4, 4, 4, 4])
+    parser.add_argument("--levels", type=int, nargs="+", default=[4, 4, 4, 4, 4, 4])
     parser.add_argument("--compiled", action="store_true", help="vocoder: torch.compile")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--guidance", type=float, default=0.7)
@@ -52,7 +53,7 @@ def main() -> None:
         teacher.expose_prosody(a.teacher / "kokoro.onnx", a.teacher / "teacher.onnx")
         return
     if a.stage == "speak":
-        teacher.speak(a.texts, a.teacher, a.shards, a.workers, a.seconds)
+        teacher.speak(a.texts, a.teacher, a.shards, a.workers, a.seconds, a.skip)
         return
     if a.stage == "prepare":
         utterances = corpus.read(a.shards, a.texts, a.workers)

@@ -5,10 +5,12 @@ is decoded: the decoder's length is known, so it can neither run away nor skip. 
 its input is the last token, the encoding of the symbol now spoken, and how far into that symbol the token lies.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 from corpus import SYMBOLS
-from layers import Attention, Embed, RMSNorm, State, SwiGLU
+from layers import Attention, Embed, RMSNorm, State, SwiGLU, TokenTable, digits
 from torch import Tensor, nn
 
 
@@ -29,23 +31,29 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Phonemes to tokens."""
+    """Phonemes to tokens.
+
+    Logits are those of a token as a whole plus those of its levels; the two fold into one matrix.
+    """
 
     def __init__(
-        self, tokens: int, width: int = 256, heads: int = 4, encoder_layers: int = 3, layers: int = 5, window: int = 400
+        self, levels: list[int], width: int = 256, heads: int = 4, encoder_layers: int = 3, layers: int = 5, window: int = 400
     ):
         super().__init__()
-        self.count, self.window = tokens, window
+        self.count = math.prod(levels)
+        self.register_buffer("digits", digits(levels).T.contiguous(), persistent=False)  # [sum of levels, tokens]
         self.symbol = Embed(len(SYMBOLS) + 1, width)
         self.near = nn.Conv1d(width, width, 5, padding=2)
         self.encoder = nn.ModuleList([Layer(width, heads, 512) for _ in range(encoder_layers)])
         self.encoder_norm = RMSNorm(width)
         self.duration = nn.Sequential(nn.Linear(width, 128), nn.GELU(), nn.Linear(128, 1))
-        self.token = Embed(tokens + 1, width)  # the last is "none yet"
+        self.token = TokenTable(levels, width)
         self.place = nn.Linear(4, width)
         self.layers = nn.ModuleList([Layer(width, heads, 640, window) for _ in range(layers)])
         self.norm = RMSNorm(width)
-        self.head = nn.Linear(width, tokens, bias=False)
+        self.head = nn.Linear(width, self.count, bias=False)
+        self.head_digits = nn.Linear(width, sum(levels))
+        nn.init.zeros_(self.head.weight)
 
     def encode(self, symbols: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
         """Symbols [batch, n] and their counts [batch] to encodings [batch, n, width] and durations [batch, n] in tokens."""
@@ -78,14 +86,15 @@ class Decoder(nn.Module):
 
     def decode(self, last: Tensor, told: Tensor, position: Tensor | int = 0, state: State | None = None) -> Tensor:
         """Last tokens [batch, t] and the text's part [batch, t, width] to logits [batch, t, tokens]."""
-        x = (self.token(last) + told).float()
+        x = self.token(last) + told.float()
         mask = None
         if state is None:
             at = torch.arange(x.shape[1], device=x.device)
             mask = at[:, None] >= at[None, :]
         for layer in self.layers:
             x = layer(x, position, mask, state)
-        return self.head(self.norm(x))
+        x = self.norm(x)
+        return self.head(x) + self.head_digits(x) @ self.digits
 
     def losses(
         self, symbols: Tensor, counts: Tensor, durations: Tensor, tokens: Tensor, token_counts: Tensor

@@ -1,5 +1,7 @@
 """What the vocoder is trained against: periods of the waveform (HiFi-GAN) and spectrograms at several resolutions (UnivNet), at small widths."""
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from mel import filters, magnitude
@@ -10,6 +12,15 @@ PERIODS = (2, 3, 5, 7, 11)
 RESOLUTIONS = ((512, 128), (1024, 256), (2048, 512))
 
 
+def _layers(convs: nn.ModuleList, leave: nn.Module, x: Tensor) -> list[Tensor]:
+    """Outputs of all layers; channels last, which the GPU's bf16 convolutions want, from the first on."""
+    seen = []
+    for conv in convs:
+        x = F.leaky_relu(conv(x), 0.1).contiguous(memory_format=torch.channels_last)
+        seen.append(x)
+    return [*seen, leave(x)]
+
+
 class Period(nn.Module):
     """Judges samples a period apart."""
 
@@ -18,19 +29,18 @@ class Period(nn.Module):
         self.period = period
         widths = (1, 24, 64, 192, 256)
         self.convs = nn.ModuleList(
-            [weight_norm(nn.Conv2d(a, b, (5, 1), (3, 1), (2, 0))) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+            [weight_norm(nn.Conv2d(a, b, (5, 1), (3, 1), (2, 0))) for a, b in pairwise(widths)]
             + [weight_norm(nn.Conv2d(256, 256, (5, 1), 1, (2, 0)))]
         )
         self.leave = weight_norm(nn.Conv2d(256, 1, (3, 1), 1, (1, 0)))
 
-    def forward(self, audio: Tensor) -> list[Tensor]:
+    def look(self, audio: Tensor) -> Tensor:
+        """Samples [batch, n] as an image [batch, 1, n / period, period]."""
         length = audio.shape[-1] // self.period * self.period
-        x = audio[:, None, :length].unflatten(-1, (-1, self.period))
-        seen = []
-        for conv in self.convs:
-            x = F.leaky_relu(conv(x), 0.1)
-            seen.append(x)
-        return [*seen, self.leave(x)]
+        return audio[:, None, :length].unflatten(-1, (-1, self.period))
+
+    def forward(self, image: Tensor) -> list[Tensor]:
+        return _layers(self.convs, self.leave, image)
 
 
 class Resolution(nn.Module):
@@ -46,13 +56,12 @@ class Resolution(nn.Module):
         )
         self.leave = weight_norm(nn.Conv2d(width, 1, 3, 1, 1))
 
-    def forward(self, audio: Tensor) -> list[Tensor]:
-        x = magnitude(audio, self.n_fft, self.hop).clamp(min=1e-4).log()[:, None] / 4
-        seen = []
-        for conv in self.convs:
-            x = F.leaky_relu(conv(x), 0.1)
-            seen.append(x)
-        return [*seen, self.leave(x)]
+    def look(self, audio: Tensor) -> Tensor:
+        """Samples [batch, n] as an image [batch, 1, frames, bins]."""
+        return magnitude(audio, self.n_fft, self.hop).clamp(min=1e-4).log()[:, None] / 4
+
+    def forward(self, image: Tensor) -> list[Tensor]:
+        return _layers(self.convs, self.leave, image)
 
 
 class Judges(nn.Module):
@@ -62,8 +71,12 @@ class Judges(nn.Module):
         super().__init__()
         self.all = nn.ModuleList([Period(p) for p in PERIODS] + [Resolution(*r) for r in RESOLUTIONS])
 
-    def forward(self, audio: Tensor) -> list[list[Tensor]]:
-        return [judge(audio) for judge in self.all]
+    def look(self, audio: Tensor) -> list[Tensor]:
+        """What each of them looks at."""
+        return [judge.look(audio) for judge in self.all]
+
+    def forward(self, images: list[Tensor]) -> list[list[Tensor]]:
+        return [judge(image) for judge, image in zip(self.all, images, strict=True)]
 
 
 def judge_loss(real: list[list[Tensor]], made: list[list[Tensor]]) -> Tensor:

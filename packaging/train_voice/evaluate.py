@@ -31,10 +31,10 @@ def speak_held_out(
     """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`: log-mel L1 against the teacher for the two ways that have its timing."""
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = load_tokenizer(models / "tokenizer.safetensors", levels, device)
-    flow, vocoder = Flow(tokenizer.quantise.count).to(device).eval(), Vocoder().to(device).eval()
+    flow, vocoder = Flow(levels).to(device).eval(), Vocoder().to(device).eval()
     load_light(flow, models / "flow.safetensors")
     load_light(vocoder, models / "vocoder.safetensors")
-    decoder = Decoder(tokenizer.quantise.count).to(device).eval()
+    decoder = Decoder(levels).to(device).eval()
     if "spoken" in ways:
         load_light(decoder, models / "decoder.safetensors")
     generator = torch.Generator(device).manual_seed(9)

@@ -8,7 +8,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from layers import Attention, CausalConv, Embed, RMSNorm, State, SwiGLU, chunk_mask
+from layers import Attention, CausalConv, RMSNorm, State, SwiGLU, TokenTable, chunk_mask
 from mel import BINS
 from tokenizer import FLOOR, SCALE, normalise
 from torch import Tensor, nn
@@ -37,9 +37,9 @@ class ConformerLayer(nn.Module):
 class Encoder(nn.Module):
     """Tokens to a condition at mel rate."""
 
-    def __init__(self, tokens: int, width: int, heads: int):
+    def __init__(self, levels: list[int], width: int, heads: int):
         super().__init__()
-        self.token = Embed(tokens, width)
+        self.token = TokenTable(levels, width)
         self.ahead = CausalConv(width, width, AHEAD_TOKENS + 1, ahead=AHEAD_TOKENS)
         self.slow = ConformerLayer(width, heads, 384, BACK_CHUNKS * CHUNK_TOKENS)
         self.twice = nn.Linear(width, 2 * width)
@@ -91,10 +91,10 @@ class DiTLayer(nn.Module):
 class Flow(nn.Module):
     """Condition encoder and velocity field."""
 
-    def __init__(self, tokens: int, width: int = 256, heads: int = 4, layers: int = 6):
+    def __init__(self, levels: list[int], width: int = 256, heads: int = 4, layers: int = 6):
         super().__init__()
         self.width = width
-        self.encoder = Encoder(tokens, width, heads)
+        self.encoder = Encoder(levels, width, heads)
         self.clock = nn.Sequential(nn.Linear(128, 128), nn.SiLU(), nn.Linear(128, 9 * width))
         self.enter = nn.Linear(2 * BINS, width)
         self.layers = nn.ModuleList([DiTLayer(width, heads, 400) for _ in range(layers)])

@@ -83,6 +83,30 @@ class Embed(nn.Module):
         )
 
 
+def digits(levels: list[int]) -> Tensor:
+    """Which level each token has in each quantised channel, as ones in [tokens, sum of levels]."""
+    tokens, rows, basis = torch.arange(math.prod(levels)), [], 1
+    for count in levels:
+        rows.append(F.one_hot((tokens // basis) % count, count))
+        basis *= count
+    return torch.cat(rows, dim=1).float()
+
+
+class TokenTable(nn.Module):
+    """Token numbers to vectors, made from a token's levels, which generalises from little speech; after training it folds into one table.
+
+    The number after the last token means "none yet".
+    """
+
+    def __init__(self, levels: list[int], width: int):
+        super().__init__()
+        self.register_buffer("shown", F.pad(digits(levels), (0, 0, 0, 1)), persistent=False)
+        self.mix = nn.Sequential(nn.Linear(sum(levels), 256), nn.SiLU(), nn.Linear(256, width))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.mix(F.embedding(tokens, self.shown)).float()
+
+
 def rotate(x: Tensor, positions: Tensor) -> Tensor:
     """Rotary position embedding; x [batch, heads, time, dim], positions [time]."""
     half = x.shape[-1] // 2

@@ -9,7 +9,7 @@ from decoder import Decoder
 from discriminators import Judges, judge_loss, maker_losses, spectral_loss
 from flow import AHEAD_TOKENS, CHUNK_TOKENS, Flow
 from loop import Losses, Run, load_light, optimiser, train
-from mel import HOP
+from mel import HOP, RATE_HZ
 from tokenizer import SCALE, Tokenizer, normalise
 from torch import Tensor, nn
 from vocoder import AHEAD_FRAMES, Vocoder
@@ -20,7 +20,9 @@ VALID_EVERY, VALID_AT = 40, 7  # rows of the text file kept from training, to wa
 def load(folder: Path, device: torch.device) -> tuple[Corpus, Corpus]:
     """The prepared corpus, for training and for validation."""
     utterances: list[Utterance] = pickle.loads((folder / "corpus.pickle").read_bytes())
-    valid = [u for u in utterances if u.row % VALID_EVERY == VALID_AT] or utterances[:1]
+    valid = [u for u in utterances if u.row % VALID_EVERY == VALID_AT]
+    if sum(len(u.audio) for u in valid) < 30 * RATE_HZ:
+        raise ValueError(f"{len(utterances)} utterances leave under 30 s for validation; speak more of the corpus first")
     trained = [u for u in utterances if u.row % VALID_EVERY != VALID_AT]
     return Corpus(trained, device), Corpus(valid, device)
 
@@ -96,7 +98,7 @@ def train_flow(run: Run, folder: Path, batch: int, levels: list[int]) -> None:
     corpus, valid = load(folder, run.device)
     tokenizer = load_tokenizer(run.folder / "tokenizer.safetensors", levels, run.device)
     known, known_valid = tokens_of(tokenizer, corpus), tokens_of(tokenizer, valid)
-    model = Flow(tokenizer.quantise.count).to(run.device)
+    model = Flow(levels).to(run.device)
     made = optimiser(list(model.parameters()), 6e-4, (0.9, 0.98), 0.01, run.device)
     length = 4 * CHUNK_TOKENS
 
@@ -133,7 +135,7 @@ def train_decoder(run: Run, folder: Path, batch: int, levels: list[int]) -> None
     corpus, valid = load(folder, run.device)
     tokenizer = load_tokenizer(run.folder / "tokenizer.safetensors", levels, run.device)
     known, known_valid = tokens_of(tokenizer, corpus), tokens_of(tokenizer, valid)
-    model = Decoder(tokenizer.quantise.count).to(run.device)
+    model = Decoder(levels).to(run.device)
     made = optimiser(list(model.parameters()), 8e-4, (0.9, 0.95), 0.05, run.device)
 
     def losses_of(m: nn.Module, c: Corpus, tokens: Tensor, rows: Tensor) -> Losses:
@@ -192,8 +194,9 @@ def train_vocoder(run: Run, folder: Path, batch: int, compiled: bool) -> None:
         with autocast(run.device):
             source, pitch_loss, off = make(model, mel, pitch)
             fake = sound(mel, source)[:, before * HOP :]
-            verdict_real, verdict_fake = judge(real), judge(fake)
-            spectral = spectral_loss(fake, real)
+            verdicts = judge(judges.look(torch.cat([real, fake])))
+        spectral = spectral_loss(fake, real)
+        verdict_real, verdict_fake = ([[x.chunk(2)[half] for x in layers] for layers in verdicts] for half in (0, 1))
         passing, inner = maker_losses(verdict_real, verdict_fake)
         loss = 20 * spectral + passing + 2 * inner + 5 * pitch_loss
         doubt = judge_loss(verdict_real, verdict_fake)

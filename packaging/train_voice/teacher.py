@@ -104,14 +104,15 @@ def _speak(job: tuple[int, list[int], list[str], Path, Path, float, int]) -> flo
     return spoken
 
 
-def speak(texts: Path, teacher_dir: Path, out: Path, workers: int, seconds: float, batch: int = 16) -> None:
-    """Speak what no shard in `out` holds yet, until all is spoken or `seconds` have passed."""
+def speak(texts: Path, teacher_dir: Path, out: Path, workers: int, seconds: float, skip: Path | None = None) -> None:
+    """Speak what no shard in `out` holds yet and `skip` (a row a line) does not name, until all is done or `seconds` have passed."""
     out.mkdir(parents=True, exist_ok=True)
     started = time.time()
     phonemes = [p for _, p in read_texts(texts)]
-    held = {int(r) for shard in out.glob("*.npz") for r in np.load(shard)["rows"]}
+    held = {int(line) for line in skip.read_text().split()} if skip else set()
+    held |= {int(r) for shard in out.glob("*.npz") for r in np.load(shard)["rows"]}
     todo = [row for row in range(len(phonemes)) if row not in held]
-    jobs = [(w, todo[w::workers], phonemes, teacher_dir, out, started + seconds, batch) for w in range(workers)]
+    jobs = [(w, todo[w::workers], phonemes, teacher_dir, out, started + seconds, 8) for w in range(workers)]
     with get_context("spawn").Pool(workers) as pool:
         spoken = sum(pool.map(_speak, jobs))
     print(
