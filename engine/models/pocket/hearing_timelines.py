@@ -7,11 +7,11 @@ from engine.clock import Rate
 from engine.models.pocket.windows import (
     MAX_PIECE_S,
     MIN_WINDOW_S,
-    PAD_S,
     PROMPT_TOKENS,
     SAMPLE_RATE_HZ,
     TICKS_PER_S,
     max_tokens,
+    window_s,
 )
 from engine.stage import Lifetime, Quota, Ring, Span, StateSpec, T, Ticking, Timeline, Trim
 
@@ -27,9 +27,9 @@ def hearing_timelines(longest_piece_s: int = MAX_PIECE_S) -> tuple[Timeline, ...
     Args:
         longest_piece_s: Seconds of the longest piece of speech that is heard at once.
     """
-    windows = range(MIN_WINDOW_S, longest_piece_s + PAD_S + 1)
-    ticks = windows[-1] * TICKS_PER_S
-    tokens = PROMPT_TOKENS + max_tokens(windows[-1])
+    longest_s = window_s(longest_piece_s * SAMPLE_RATE_HZ)
+    ticks, tokens = longest_s * TICKS_PER_S, PROMPT_TOKENS + max_tokens(longest_s)
+    windows = tuple(seconds * TICKS_PER_S for seconds in range(MIN_WINDOW_S, longest_s + 1))
     one_unit = Trim(over=0, keep=(), each_unit=True)
     return (
         Timeline(
@@ -40,7 +40,7 @@ def hearing_timelines(longest_piece_s: int = MAX_PIECE_S) -> tuple[Timeline, ...
         ),
         Timeline(
             "hearing",
-            Quota(listen=(ticks,), speak=(ticks,), sizes=tuple(window * TICKS_PER_S for window in windows)),
+            Quota(listen=(ticks,), speak=(ticks,), sizes=windows),
             tick="20 ms of a window",
             states=(StateSpec("heard", KEYS_AND_VALUES, keep=one_unit, reset=Lifetime.TURN, span=Span.CLOCKED),),
         ),

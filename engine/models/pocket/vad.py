@@ -5,9 +5,9 @@ frame, goes through them in order: the same numbers as frame by frame, to float3
 nothing about turns. The same for all three runtimes. Entered by the engine thread.
 
 The package's safetensors are an earlier training of the network than its TorchScript file. This module equals that
-file to 5e-7 when given its weights. With the safetensors' it finds the ends of speech as well (65 recordings, 2026-12-01,
-from the energy's end: median 60 ms against 57, in noise at 10 dB 47 against 56; neither hears any in silence, hum, hiss,
-tones or clicks), and nobody has to run TorchScript.
+file to 5e-7 when given its weights. With the safetensors' it finds the ends of speech as well (65 recordings,
+2026-12-01, from the energy's end: median 60 ms against 57, in noise at 10 dB 47 against 56; neither hears any in
+silence, hum, hiss, tones or clicks), and nobody has to run TorchScript.
 """
 
 from collections.abc import Mapping

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE_RATE_HZ = 16_000
-PAD_S = 2  # of silence behind the utterance, and up to a second more
+PAD_S = 3  # of silence behind the utterance, and up to a second more
+MIN_WINDOW_S = 1 + PAD_S
 MAX_WINDOW_S = 30  # what Whisper has positions for
-MAX_PIECE_S = MAX_WINDOW_S - PAD_S
-MIN_WINDOW_S = PAD_S + 1
+MAX_PIECE_S = 28  # the longest piece still has two seconds of silence behind it
 TICKS_PER_S = 50  # of the encoder's output
 
 PROMPT_TOKENS = 2
@@ -27,7 +27,7 @@ _QUIET_SAMPLES = SAMPLE_RATE_HZ // 10  # in the middle of its quietest tenth of 
 def window_s(speech_samples: int) -> int:
     """Seconds of the window that a piece of speech is heard in."""
     assert 0 < speech_samples <= MAX_PIECE_S * SAMPLE_RATE_HZ, speech_samples
-    return -(-speech_samples // SAMPLE_RATE_HZ) + PAD_S
+    return min(MAX_WINDOW_S, -(-speech_samples // SAMPLE_RATE_HZ) + PAD_S)
 
 
 def max_tokens(window: int) -> int:
