@@ -106,7 +106,7 @@ def header(built: Built, audio: AudioSetup) -> SessionHeader:
     return SessionHeader(
         model=built.model.name,
         runtime=built.runtime,
-        device=f"cpu, {built.settings['torch_threads']} threads of {os.cpu_count()}",
+        device=f"cpu, {built.settings['torch_threads']} of {os.cpu_count()} cores",
         wall_clock=datetime.now().astimezone().isoformat(timespec="seconds"),
         versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONED}},
         audio=audio,
