@@ -4,6 +4,7 @@ Exit codes: 0, 1 (it ran and failed), 2 (it was asked wrongly), 130 (stopped by 
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CadenceError as error:
         sys.stderr.write(f"duplexcadence: {error}\n")
         return error.exit_code
+    except BrokenPipeError:  # whoever read the output has seen enough; nothing may be written as Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         sys.stderr.write("duplexcadence: stopped\n")
         return 130

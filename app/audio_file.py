@@ -76,9 +76,9 @@ class SpeechFile:
             self._peak = max(self._peak, float(np.abs(frames).max()))
         self._clipped += int((np.abs(frames) >= CLIPPED_LEVEL).any(axis=1).sum())
         self._samples += len(frames)
-        mono = frames.mean(axis=1, dtype=np.float32)
+        mono: NDArray[np.float32] = frames.mean(axis=1, dtype=np.float32)
         self._sum += float(mono.sum(dtype=np.float64))
-        return np.clip(mono, -1.0, 1.0)
+        return np.clip(mono, np.float32(-1), np.float32(1))
 
     @property
     def remarks(self) -> tuple[str, ...]:

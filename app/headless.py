@@ -6,7 +6,7 @@ on a time axis that starts with the session (the arrival of the first chunk). En
 
 import gc
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
 
@@ -73,43 +73,35 @@ def hold(
     origin_ns = clock.now_ns()
     session.begin(origin_ns)
     speaker.begin(origin_ns)
-    quiet_units = 0
-    chunk: Chunk | None = first
-    while chunk is not None:
+    for chunk in chain([first], chunks, _silence(session)):
         clock.sleep_until_ns(session.arrival_ns(chunk.index))
-        unit = session.run_unit(chunk)
-        on_unit(unit)
-        index = chunk.index + 1
-        chunk = next(chunks, None)
-        if chunk is None and not session.idle and quiet_units < PATIENCE_UNITS:
-            quiet_units += 1
-            chunk = _silence(session, index)
-        end_ns = session.arrival_ns(index)
+        on_unit(session.run_unit(chunk))
+    end_ns = session.arrival_ns(session.next_index)
     clock.sleep_until_ns(end_ns)
     speaker.advance(end_ns)
 
 
 def _chunks(recording: SpeechFile, session: Session) -> Iterator[Chunk]:
-    rate_hz = session.model.input_rate_hz
-    chunker = Chunker(int(rate_hz / session.model.plan.cadence))
+    chunker = Chunker(_chunk_samples(session))
     for block in recording.blocks():
         chunker.write(block)
         while (chunk := chunker.take()) is not None:
             yield chunk
     rest = chunker.rest()
     if len(rest.samples):
-        whole = np.zeros(int(rate_hz / session.model.plan.cadence), np.float32)
+        whole = np.zeros(_chunk_samples(session), np.float32)
         whole[: len(rest.samples)] = rest.samples
         yield Chunk(rest.index, rest.start_sample, whole)
 
 
-def _silence(session: Session, index: int) -> Chunk:
-    samples = int(session.model.input_rate_hz / session.model.plan.cadence)
-    return Chunk(index, index * samples, np.zeros(samples, np.float32))
+def _silence(session: Session) -> Iterator[Chunk]:
+    """Seconds of silence, for as long as the session is not done, within reason."""
+    samples = np.zeros(_chunk_samples(session), np.float32)
+    for _ in range(PATIENCE_UNITS):
+        if session.idle:
+            return
+        yield Chunk(session.next_index, session.next_index * len(samples), samples)
 
 
-def session_folder(data: Path, name: str) -> Path:
-    """A fresh folder for one session's files, under the user's data."""
-    folder = data / "sessions" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def _chunk_samples(session: Session) -> int:
+    return int(session.model.input_rate_hz / session.model.plan.cadence)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from app import __version__
 from app.audio_file import ReplyFile
 from app.headless import FileSpeaker
 from engine.clock import Clock
@@ -21,7 +22,7 @@ from engine.runtime import EagerRuntime
 from engine.session import Session
 from engine.timing import AudioSetup, LogWriter, MemoryRecord, PlanSummary, SessionHeader, StageShape
 
-VERSIONED = ("duplexcadence", "torch", "transformers", "numpy", "onnxruntime")
+VERSIONED = ("torch", "transformers", "numpy", "onnxruntime")
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,11 @@ def header(built: Built, audio: AudioSetup) -> SessionHeader:
         runtime=built.runtime,
         device=f"cpu, {built.settings['torch_threads']} of {os.cpu_count()} cores",
         wall_clock=datetime.now().astimezone().isoformat(timespec="seconds"),
-        versions={"python": platform.python_version(), **{name: _version(name) for name in VERSIONED}},
+        versions={
+            "duplexcadence": __version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in VERSIONED},
+        },
         audio=audio,
         plan=PlanSummary(
             shapes=tuple(StageShape(stage=graph.stage, shape=graph.shape) for graph in plan.shapes),

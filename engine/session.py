@@ -72,6 +72,7 @@ class Session:
         self._log, self._speaker, self._memory = log, speaker, memory
         self._origin_ns = 0
         self._heard_samples = 0
+        self.next_index = 0  # of the chunk that comes after the last one that was run
         self._position = model.plan.start
         self._units = self._overruns = 0
         self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
@@ -138,6 +139,7 @@ class Session:
                 self._log.write(
                     Transcript(index=index, who=line.who, text=line.text, kind=line.kind, source=line.source)
                 )
+        self.next_index = index + 1
         self._units += 1
         self._overruns += record.overrun
         self._slack_ms.append(record.slack_ms)

@@ -13,7 +13,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "compare",
         help="set two timing logs side by side",
-        description="Sets two timing logs side by side: times with their units, the second log as a ratio of the first.",
+        description="Sets two logs side by side: times with their units, and the second as a ratio of the first.",
     )
     parser.add_argument("log_a", type=Path, metavar="A.jsonl")
     parser.add_argument("log_b", type=Path, metavar="B.jsonl")

@@ -11,6 +11,7 @@ import platformdirs
 import assets
 from app.commands.run import add_session_arguments, hold_recording
 from app.terminal import TerminalProgress, say
+from engine.errors import NoRoom
 from engine.models import weights
 
 QUESTION = Path(assets.__file__).parent / "questions" / "capital_of_france.wav"
@@ -35,13 +36,24 @@ def run(args: argparse.Namespace) -> int:
     say(f"so the bundled question is heard instead: {QUESTION.name}\n")
     store = weights.open_store()
     weights.fetch(store.manifest.of_model(args.model), progress=TerminalProgress())
-    data = Path(platformdirs.user_data_dir("duplexcadence", appauthor=False))
-    folder = data / "sessions" / datetime.now().strftime("%Y-%m-%d %H-%M-%S")
-    folder.mkdir(parents=True)
+    folder = _session_folder()
     hold_recording(
         QUESTION, args, reply=folder / "reply.wav", log=folder / "session.jsonl", picture=folder / "meter.png"
     )
     return 0
+
+
+def _session_folder() -> Path:
+    """A fresh folder for this session's files, among the user's data."""
+    sessions = platformdirs.user_data_path("duplexcadence", appauthor=False) / "sessions"
+    folder = sessions / datetime.now().strftime("%Y-%m-%d %H-%M-%S.%f")[:-3]
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise NoRoom(
+            f"{folder} cannot be made ({error.strerror})", "a place for the session's files", "set XDG_DATA_HOME to one"
+        ) from None
+    return folder
 
 
 def _what_lacks() -> list[str]:

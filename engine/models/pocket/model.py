@@ -9,6 +9,7 @@ Entered by the engine thread.
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -228,7 +229,7 @@ class PocketModel:
             clause = answer.take_clause(hurry=speech.queued_samples < OUTPUT_HZ, whole=voice.whole)
             if not clause:
                 return
-            audio = yield Step("voice", (1,), len, lambda clause=clause: voice.say(clause))
+            audio = yield Step("voice", (1,), len, partial(voice.say, clause))
             speech.add(clause, audio)
 
     def _speak(self, answer: Answer, heard: tuple[Said, ...] = ()) -> Generator[Step, Any, Outcome]:
