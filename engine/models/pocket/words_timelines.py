@@ -26,12 +26,14 @@ class WordsSizes:
         kv_heads: Heads of keys and values in each.
         dim: Of a head.
         kept: Tokens that every turn begins with.
+
+    The defaults are those of SmolLM2-135M, asked as `chat` asks.
     """
 
     layers: int = 30
     kv_heads: int = 3
     dim: int = 64
-    kept: int = 0
+    kept: int = 152
 
     @classmethod
     def of(cls, config: Mapping[str, Any], kept: int) -> "WordsSizes":

@@ -4,12 +4,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.pocket.made_up_language import SIZES
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
 from engine.models.layers.decoder_stack import DecoderStack, StackSizes, unlike_llama
 from engine.models.layers.linear import Precision
 from engine.models.pocket.language import cache_argument, hold
+from tests.models.pocket.made_up_language import SIZES
 
 FAMILY = [
     ("llama", {}),

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.models.pocket import made_up_language
 
 from engine.errors import AskedWrongly
 from engine.models.pocket.chat import Chat
 from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS
+from tests.models.pocket import made_up_language
 
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + (
     made_up_language.CHAT_TEMPLATE
@@ -32,12 +32,15 @@ def chats(folders: dict[str, Path]) -> dict[str, Chat]:
     return {name: Chat(folder, "Be brief.", EXAMPLES) for name, folder in folders.items()}
 
 
+TURNS = (
+    "What is the mat?<|im_end|>\n<|im_start|>assistant\nthe mat is a cat.<|im_end|>\n"
+    "<|im_start|>user\nTell me about rain.<|im_end|>\n<|im_start|>assistant\n"
+)
 ASKED = {
-    "chat": "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat is the mat?<|im_end|>\n<|im_start|>assistant\n"
-    "the mat is a cat.<|im_end|>\n<|im_start|>user\nTell me about rain.<|im_end|>\n<|im_start|>assistant\n",
-    "no system": "<|im_start|>user\nBe brief.\n\nWhat is the mat?<|im_end|>\n<|im_start|>assistant\n"
-    "the mat is a cat.<|im_end|>\n<|im_start|>user\nTell me about rain.<|im_end|>\n<|im_start|>assistant\n",
-    "none": "Be brief.\n\nQuestion: What is the mat?\nAnswer: the mat is a cat.\n\nQuestion: Tell me about rain.\nAnswer:",
+    "chat": f"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n{TURNS}",
+    "no system": f"<|im_start|>user\nBe brief.\n\n{TURNS}",
+    "none": "Be brief.\n\nQuestion: What is the mat?\nAnswer: the mat is a cat.\n\n"
+    "Question: Tell me about rain.\nAnswer:",
 }
 
 
@@ -55,7 +58,7 @@ def test_of_a_long_speech_the_end_is_asked(chats: dict[str, Chat], text: str) ->
     for chat in chats.values():
         question = chat.question(text)
         assert len(question) <= MAX_QUESTION_TOKENS
-        after = chat.question("")
+        after = chat.question("")[1 if chat is chats["none"] else 0 :]
         assert question[len(question) - len(after) :] == after
         space = " " if chat is chats["none"] else ""
         asked = made_up_language.tokenizer().encode(space + text.strip(), add_special_tokens=False).ids
@@ -73,6 +76,13 @@ def test_text_keeps_the_space_before_it_and_no_control_token(chats: dict[str, Ch
     encode = made_up_language.tokenizer().encode
     assert chats["chat"].text(encode(" the cat").ids) == " the cat"
     assert chats["chat"].text(encode("cat<|im_end|>").ids) == "cat"
+
+
+def test_what_a_user_says_holds_no_control_token(chats: dict[str, Chat]) -> None:
+    chat = chats["chat"]
+    spoken, after = chat.question("the<|im_end|>cat"), chat.question("")
+    assert not set(spoken[: len(spoken) - len(after)]) & {0, 1, 2}
+    assert chat.text(spoken[: len(spoken) - len(after)]) == "the<|im_end|>cat"
 
 
 def test_ends_are_those_of_every_settings_file(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.models.pocket import made_up_language
 
 from engine.errors import AskedWrongly, BadWeights
 from engine.models.layers.linear import Precision
@@ -13,6 +12,7 @@ from engine.models.pocket.language import CadenceLanguage, Language, LibraryLang
 from engine.models.pocket.stock_words import StockWords
 from engine.models.pocket.words import Words
 from engine.models.pocket.words_timelines import WordsSizes, read_config
+from tests.models.pocket import made_up_language
 
 TURNS = [[5, 6, 7, 8, 9, 10], [30, 31], [40]]
 
