@@ -130,11 +130,13 @@ def _cadence(name: str, asked: str, context: Context) -> Intent:
     figures = context.figures
     if not figures.units:
         return Intent(name, "My first second is not over yet, so nothing has been late.")
-    spare = f"with about {round(max(0.0, figures.slack_ms), -1):.0f} milliseconds to spare"
+    left = f"about {round(figures.slack_ms, -1):.0f} milliseconds"
     if not figures.overruns:
-        return Intent(name, f"Every second was on time, {spare}.")
+        return Intent(name, f"Every second was on time, with {left} to spare.")
     late = f"{figures.overruns} of {figures.units} seconds {'was' if figures.overruns == 1 else 'were'} late"
-    return Intent(name, f"{late}. Half of them had {round(figures.slack_ms, -1):.0f} milliseconds or more to spare.")
+    if figures.slack_ms < 0:
+        return Intent(name, f"{late}. This machine is too slow for me.")
+    return Intent(name, f"{late}. Usually {left} are left.")
 
 
 def _repeat(name: str, asked: str, context: Context) -> Intent:

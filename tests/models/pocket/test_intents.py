@@ -113,7 +113,11 @@ def test_the_cadence_is_told_as_it_is() -> None:
     assert "610 milliseconds" in said(asked, figures=Figures(42, 0, 612.4))
     late = said(asked, figures=Figures(42, 3, 612.4))
     assert late.startswith("3 of 42 seconds were late")
+    assert "610 milliseconds" in late
     assert "on time" not in late
+    hopeless = said(asked, figures=Figures(42, 41, -1200.0))
+    assert "too slow" in hopeless
+    assert "1200" not in hopeless
     assert said(asked, figures=Figures()).startswith("My first second")
 
 
