@@ -80,8 +80,11 @@ def _unpacked() -> Path:
     making = folder.with_suffix(".making")
     shutil.rmtree(making, ignore_errors=True)
     making.mkdir(parents=True)
-    for package in PACKAGES:
-        _run("apt-get", "download", package, folder=making)
+    try:
+        _run("apt-get", "download", *PACKAGES, folder=making)
+    except NoRecordings:  # a fresh machine has no lists of packages yet
+        _run("apt-get", "update", folder=making)
+        _run("apt-get", "download", *PACKAGES, folder=making)
     for file in making.glob("*.deb"):
         _run("dpkg", "-x", file.name, ".", folder=making)
         file.unlink()
@@ -93,4 +96,4 @@ def _run(*command: str, folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise NoRecordings(f"{' '.join(command)} failed ({reason}); if it does not know the package: apt-get update")
+        raise NoRecordings(f"{' '.join(command)} failed: {reason}")
