@@ -33,7 +33,7 @@ class Voice:
     Args:
         folder: Holds `en_US-joe-medium.onnx` and its `.json`.
         seed: Of the voice's noise: two voices with one seed say the same sequence of clauses in the same way.
-        threads: Of onnxruntime. One took 0.75 to 0.85 of the time of two here (2026-12-01, two cores).
+        threads: Of onnxruntime. On two cores with other work on them one took 0.6 of the time of two (2026-12-01).
         whole: An answer is spoken in one piece, once all of it is written, as the released program does.
 
     Attributes:
