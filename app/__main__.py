@@ -20,6 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="duplexcadence",
         description="Talk with a full-duplex speech model on your own machine, and see every second land before its "
         "deadline.",
+        epilog="Without a command it talks.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
@@ -28,8 +29,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
-    args = build_parser().parse_args(argv)
+    """Run one command, `talk` where none is named; returns the exit code."""
+    args = build_parser().parse_args((sys.argv[1:] if argv is None else list(argv)) or ["talk"])
     try:
         code: int = args.run(args)
     except CadenceError as error:

@@ -5,19 +5,21 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.audio_file import ReplyFile, SpeechFile
-from app.headless import hold
 from app.terminal import say
 from engine.cadence import MeterStyle, measure, summary, text_meter
 from engine.clock import SkippingClock, WallClock
 from engine.errors import AskedWrongly
 from engine.export import write_picture
 from engine.models import registry
-from engine.session import Unit
-from engine.step import Said
 from engine.timing import UnitRecord
 from engine.timing.reader import read_log
+
+if TYPE_CHECKING:
+    from engine.session import Unit
+    from engine.step import Said
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -75,7 +77,8 @@ def hold_recording(
     Raises:
         CadenceError: The recording, the weights, or what cannot be written.
     """
-    from app import wiring
+    from app import wiring  # these load torch, which takes seconds and which other commands do without
+    from app.headless import hold
 
     began_s = time.monotonic()
     clock = WallClock() if args.realtime else SkippingClock()
@@ -89,7 +92,7 @@ def hold_recording(
     _tell(f"ready after {time.monotonic() - began_s:.1f} s; {path.name} lasts {recording.seconds:.1f} s")
     records: list[UnitRecord] = []
 
-    def on_unit(unit: Unit) -> None:
+    def on_unit(unit: "Unit") -> None:
         records.append(unit.record)
         for line in unit.outcome.transcript:
             say(transcript_line(unit.record, line))
@@ -119,7 +122,7 @@ def hold_recording(
     _conclude(records, reply, log, picture)
 
 
-def transcript_line(record: UnitRecord, line: Said) -> str:
+def transcript_line(record: UnitRecord, line: "Said") -> str:
     """A line of the transcript, with the second in which it was told."""
     who = {"heard": "you", "said": "agent", "unsaid": "(unsaid)"}[line.kind]
     source = f"  [{line.source}]" if line.source else ""
