@@ -5,6 +5,7 @@ thread.
 """
 
 import pickle
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ from engine.models.token2wav.shapes import Shape, flow_shapes, vocoder_shapes
 from engine.models.token2wav.sizes import Token2WavSizes
 
 _OLD_NAMES = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
+_UNREADABLE = (  # what a file of any bytes may come to
+    *(OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, EOFError, AssertionError),
+    *(pickle.UnpicklingError, struct.error),
+)
 _NAMED_AT_MOST = 3  # of what is wrong with a file
 
 
@@ -71,8 +76,8 @@ def load_checkpoint(folder: Path, device: torch.device, vocoder: HiftSizes | Non
 
 def _tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
     try:
-        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+    except _UNREADABLE as error:
         reason = str(error).split("\n", 1)[0]
         raise BadWeights(f"{path.name} cannot be read: {reason}", "tensors by name and nothing else") from error
     if not isinstance(stored, dict) or not all(

@@ -6,6 +6,7 @@ layers here cannot honour is refused by name. No torch. Entered by the engine th
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ _FLOW = "cosyvoice2.flow.flow.CausalMaskedDiffWithXvec"
 _ENCODER = "cosyvoice2.transformer.upsample_encoder_v2.UpsampleConformerEncoderV2"
 _DECODER = "cosyvoice2.flow.flow_matching.CausalConditionalCFM"
 _ESTIMATOR = "cosyvoice2.flow.decoder_dit.DiT"
+_FRACTIONS = {"inference_cfg_rate", "mlp_ratio", "up_scale_factor"}  # numbers that need not be whole
 _DEEPEST = 8
 
 
@@ -54,7 +56,10 @@ def _value(node: Any, depth: int) -> Any:
     if depth == 0:
         raise _Refused("nests too deep, or into itself")
     if isinstance(node, yaml.MappingNode):
-        pairs = {str(key.value): _value(value, depth - 1) for key, value in node.value}
+        keys = [str(key.value) for key, _ in node.value]
+        if twice := {key for key in keys if keys.count(key) > 1}:
+            raise _Refused(f"gives {', '.join(sorted(twice))} twice")
+        pairs = {key: _value(value, depth - 1) for key, (_, value) in zip(keys, node.value, strict=True)}
         if node.tag == "tag:yaml.org,2002:map":
             return pairs
         if node.tag.startswith("!new:"):
@@ -104,6 +109,7 @@ def _sizes(root: Any) -> FlowSizes:
         "flow.output_size": (flow["output_size"], sizes.estimator.channels),
         "encoder.input_size": (encoder["input_size"], sizes.encoder.width),
         "encoder.up_scale_factor": (encoder["up_scale_factor"], sizes.encoder.stride),
+        "encoder.attention_heads": (encoder["attention_heads"], gcd(sizes.encoder.heads, sizes.encoder.width)),
         "estimator.in_channels": (estimator["in_channels"], 4 * sizes.estimator.channels),
     }
     for name, (came, needed) in fits.items():
@@ -125,7 +131,8 @@ def _made(
         raise _Refused(f"gives {where} no {', '.join(sorted(missing))}")
     for key in numbers:
         value = arguments[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1_000_000:
+        kinds = int | float if key in _FRACTIONS else int
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < 1_000_000:
             raise _Refused(f"has {where}.{key} = {value!r}, which is no size")
     for key, value in fixed.items():
         if arguments.get(key, value) != value:
