@@ -33,7 +33,7 @@ class LibraryEars:
         self._model = load_whisper(folder).model
         self._positions = self._model.encoder.embed_positions.weight
         parameters = inspect.signature(self._model.decoder.forward).parameters
-        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # renamed in transformers 5.2x
+        self._cache_name = "cache" if "cache" in parameters else "past_key_values"  # what older transformers call it
         self._encoded = torch.zeros(0)
         self._cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
 

@@ -54,6 +54,7 @@ def test_questions_after_a_sample_agree_with_counting(frames: Probabilities, sam
 
     assert segments.voiced_samples_after(sample) == len(after)
     assert segments.onset_after(sample) == (after[0] if after else None)
+    assert segments.last_onset == (segments.stretches[-1][0] if segments.stretches else None)
 
 
 @given(probabilities, st.lists(st.integers(0, 80), max_size=5))
