@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 purpose=${1:?usage: packaging/setup.sh talk|test}
 venv=.venv
 # Measured on Linux x86-64 with Python 3.11, 2026-12-01: what pip fetches, in MB.
-mb_torch_cpu=200 mb_torch_cuda=3000 mb_packages=190 mb_dev=30
+mb_torch_cpu=192 mb_torch_cuda=3000 mb_packages=118 mb_dev=33 mb_weights=251
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup: $*"; exit 1; }
@@ -70,8 +70,8 @@ case "$choice" in
   *) fail "DUPLEXCADENCE_TORCH is '$choice'; needed: cpu or cuda" ;;
 esac
 if [ "$choice" = cuda ]; then mb_torch=$mb_torch_cuda; else mb_torch=$mb_torch_cpu; fi
-total=$((mb_torch + mb_packages)); [ "$purpose" = test ] && total=$((total + mb_dev))
-say "to download: about $total MB of Python packages ($mb_torch of it torch for $choice), and then the default model's weights (their size is said before they are fetched)"
+mb_python=$((mb_torch + mb_packages)); [ "$purpose" = test ] && mb_python=$((mb_python + mb_dev))
+say "to download where it is not here yet: about $((mb_python + mb_weights)) MB: $mb_python of Python packages ($mb_torch of it torch for $choice), at most $mb_weights of the default model's weights"
 
 # --- virtual environment and packages ----------------------------------------------------------------------------------
 if ! [ -x $venv/bin/python ] || ! $venv/bin/python -c 'import sys' 2>/dev/null; then rm -rf $venv; "$python" -m venv $venv || fail "python -m venv failed; remove $venv and run again"; fi
@@ -94,4 +94,5 @@ extra=""; [ "$purpose" = test ] && extra="[dev]"
 say "installing the other packages"
 pip_with_progress install -c packaging/constraints.txt -e ".$extra" || fail "packages could not be installed; see pip's lines above; what was downloaded is kept, so run again"
 stamp_of > $stamp
+[ "$purpose" = test ] && stamp_of > $venv/.ready-talk
 say "set up in $venv"
