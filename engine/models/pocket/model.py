@@ -188,7 +188,9 @@ class PocketModel:
 
     def _think(self, turn: Turn, last_voiced: int) -> Generator[Step, Any, Draft]:
         """Hear the turn to its end and begin an answer, spoken as far as its first second."""
-        text = turn.with_words((yield from self._hear(turn.onset, last_voiced + MARGIN)))
+        text = turn.heard
+        if last_voiced >= turn.onset:  # else all of it was heard in pieces
+            text = turn.with_words((yield from self._hear(turn.onset, last_voiced + MARGIN)))
         if not text:
             return Draft(last_voiced, "", None)
         voice = self._stages.voice

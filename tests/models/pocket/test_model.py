@@ -47,6 +47,7 @@ class Ears:
         self.listened_s: list[float] = []
 
     def listen(self, piece: Audio) -> int:
+        assert len(piece)
         self._piece = piece
         self.listened_s.append(len(piece) / INPUT_HZ)
         return 50
@@ -263,6 +264,12 @@ def test_a_long_turn_is_heard_in_pieces_and_answered_whole() -> None:
     assert ("heard", whole) in talk.lines
     assert max(talk.ears.listened_s) < 14
     assert talk.ears.listened_s[-1] < 3  # the turn's end waits for little
+
+
+def test_a_long_turn_that_ends_as_its_last_piece_does_is_answered() -> None:
+    talk = Talk({0.5: "One."}, {"One.": "Good."}).hear(said(16, (0.0, 12.0, 0.5)))
+    assert talk.lines == [("heard", "One."), ("said", "Good.")]
+    assert talk.ears.listened_s == [12.0]
 
 
 def test_a_stage_that_failed_is_forgotten() -> None:
