@@ -28,6 +28,7 @@ def test_they_are_the_first_of_a_length(prompts: list[Prompt]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.weights("pocket-whisper", "pocket-silero")
+@pytest.mark.usefixtures("one_thread")
 def test_recorded_speech_is_heard(prompts: list[Prompt]) -> None:
     results = measure(prompts, "cadence")
     assert word_error_rate((one.said, one.heard) for one in results) <= BAR, table(results)

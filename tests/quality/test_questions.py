@@ -45,6 +45,7 @@ def test_only_an_accepted_answer_is_right(understood: str, right: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.weights
+@pytest.mark.usefixtures("one_thread")
 def test_pocket_answers_spoken_questions(tmp_path: Path) -> None:
     results = put("cadence", tmp_path / "reply.wav")
     right = [one for one in results if one.right]
