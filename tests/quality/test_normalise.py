@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.quality.normalise import normalise
 from tests.quality.word_errors import word_error_rate, word_errors
 
-WORDS = st.lists(st.sampled_from("to be or not that is the question".split()), max_size=12)  # noqa: SIM905
+WORDS = st.lists(st.sampled_from("to be or not that is the question".split()), max_size=12)
 TEXT = st.text(st.sampled_from("aA1 9.,:'-$%x=!?\u2019three ten"), max_size=40)
 
 
