@@ -32,12 +32,11 @@ def main() -> None:
         "--progress", type=float, nargs=2, default=(0.0, 1.0), help="part of the stage's schedule that this run covers"
     )
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--levels", type=int, nargs="+", default=[4, 4, 4, 4, 4, 4])
+    parser.add_argument("--levels", type=int, nargs="+", default=[4] * 8)
     parser.add_argument("--compiled", action="store_true", help="vocoder: torch.compile")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--guidance", type=float, default=0.7)
     parser.add_argument("--temperature", type=float, default=0.6)
-    parser.add_argument("--top", type=int, default=20)
     parser.add_argument("--limit", type=int, default=200)
     parser.add_argument("--ways", nargs="+", default=["vocoded", "rebuilt", "spoken"])
     parser.add_argument("--seed", type=int, default=9)
@@ -78,7 +77,6 @@ def main() -> None:
             a.steps,
             a.guidance,
             a.temperature,
-            a.top,
             a.limit,
             a.ways,
         )

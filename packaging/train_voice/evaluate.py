@@ -26,7 +26,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 @torch.no_grad()
 def speak_held_out(
     models: Path, shards: Path, texts: Path, out: Path, levels: list[int], device: torch.device, steps: int, guidance: float,
-    temperature: float, top: int, limit: int, ways: list[str],
+    temperature: float, limit: int, ways: list[str],
 ) -> None:  # fmt: skip
     """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`: log-mel L1 against the teacher for the two ways that have its timing."""
     out.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def speak_held_out(
         for row, (_, phonemes) in enumerate(read_texts(texts)[:limit]):
             symbols = torch.tensor([corpora.symbol_ids(phonemes)], device=device)
             tokens, _ = decoder.generate(
-                symbols, torch.tensor([symbols.shape[1]], device=device), temperature, top, generator
+                symbols, torch.tensor([symbols.shape[1]], device=device), temperature, generator
             )
             keep("spoken", row, voice(to_mel(tokens)), None)
     for archive in archives.values():

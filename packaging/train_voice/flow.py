@@ -26,12 +26,13 @@ class ConformerLayer(nn.Module):
         self.depth = CausalConv(width, width, 7, groups=width)
         self.mix = nn.Linear(width, width, bias=False)
         self.feed = SwiGLU(width, hidden)
+        self.drop = nn.Dropout(0.1)
 
     def forward(self, x: Tensor, position: Tensor | int, mask: Tensor | None, state: State | None) -> Tensor:
         x = x + self.attention(self.norms[0](x), position, mask, state)
         y = self.depth(self.norms[1](x).transpose(1, 2), state).transpose(1, 2)
         x = x + self.mix(F.silu(y))
-        return x + self.feed(self.norms[2](x))
+        return x + self.drop(self.feed(self.norms[2](x)))
 
 
 class Encoder(nn.Module):
@@ -73,6 +74,7 @@ class DiTLayer(nn.Module):
         self.attention = Attention(width, heads, 2 * BACK_CHUNKS * CHUNK_TOKENS)
         self.conv = CausalConv(width, width, 3)
         self.feed = SwiGLU(width, hidden)
+        self.drop = nn.Dropout(0.1)
         self.table = nn.Parameter(torch.randn(9, width) * 0.02)
 
     def forward(
@@ -85,7 +87,7 @@ class DiTLayer(nn.Module):
 
         x = x + parts[2] * self.attention(moved(parts[0], parts[1]), position, mask, state)
         x = x + parts[5] * F.silu(self.conv(moved(parts[3], parts[4]).transpose(1, 2), state).transpose(1, 2))
-        return x + parts[8] * self.feed(moved(parts[6], parts[7]))
+        return x + parts[8] * self.drop(self.feed(moved(parts[6], parts[7])))
 
 
 class Flow(nn.Module):
@@ -121,6 +123,8 @@ class Flow(nn.Module):
     def losses(self, tokens: Tensor, mel: Tensor) -> dict[str, Tensor]:
         """Tokens [batch, t + 3], log-mel [batch, 2 t, 80]."""
         target = normalise(mel)
+        if self.training:
+            tokens = self.encoder.token.shaken(tokens, 0.08)
         condition = self.encoder(tokens, last=False)
         prior = (condition.float() - target).abs().mean()
         keep = (torch.rand(len(mel), 1, 1, device=mel.device) > 0.15).to(condition.dtype)

@@ -83,28 +83,38 @@ class Embed(nn.Module):
         )
 
 
-def digits(levels: list[int]) -> Tensor:
-    """Which level each token has in each quantised channel, as ones in [tokens, sum of levels]."""
-    tokens, rows, basis = torch.arange(math.prod(levels)), [], 1
-    for count in levels:
-        rows.append(F.one_hot((tokens // basis) % count, count))
-        basis *= count
-    return torch.cat(rows, dim=1).float()
-
-
 class TokenTable(nn.Module):
-    """Token numbers to vectors, made from a token's levels, which generalises from little speech; after training it folds into one table.
+    """Token numbers to vectors, made from a token's levels, which generalises from little speech.
 
     The number after the last token means "none yet".
     """
 
     def __init__(self, levels: list[int], width: int):
         super().__init__()
-        self.register_buffer("shown", F.pad(digits(levels), (0, 0, 0, 1)), persistent=False)
-        self.mix = nn.Sequential(nn.Linear(sum(levels), 256), nn.SiLU(), nn.Linear(256, width))
+        self.count, self.levels = math.prod(levels), levels
+        self.register_buffer("level", torch.tensor(levels), persistent=False)
+        self.register_buffer("basis", torch.tensor([1, *levels[:-1]]).cumprod(0), persistent=False)
+        self.mix = nn.Sequential(nn.Linear(len(levels) * max(levels), 256), nn.SiLU(), nn.Linear(256, width))
+
+    def digits(self, tokens: Tensor) -> Tensor:
+        """Token numbers [...] to levels [..., channels]."""
+        return (tokens[..., None] // self.basis) % self.level
+
+    def numbers(self, digits: Tensor) -> Tensor:
+        """Levels [..., channels] to token numbers [...]."""
+        return (digits * self.basis).sum(-1)
+
+    def shaken(self, tokens: Tensor, share: float) -> Tensor:
+        """Tokens of which a share of the levels moved by one."""
+        move = torch.randint_like(self.digits(tokens), -1, 2)
+        move = move * (torch.rand(move.shape, device=tokens.device) < share)
+        moved = torch.minimum((self.digits(tokens) + move).clamp(min=0), self.level - 1)
+        return torch.where(tokens < self.count, self.numbers(moved), tokens)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.mix(F.embedding(tokens, self.shown)).float()
+        hot = self.digits(tokens)[..., None] == torch.arange(max(self.levels), device=tokens.device)
+        hot = hot & (tokens < self.count)[..., None, None]
+        return self.mix(hot.flatten(-2).float()).float()
 
 
 def rotate(x: Tensor, positions: Tensor) -> Tensor:

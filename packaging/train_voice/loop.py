@@ -2,7 +2,7 @@
 
 A run is given until when it may train and which part of the whole schedule that is (`progress` from 0 to 1 over all runs of the stage); the learning
 rate is a function of that progress alone. `NAME.pt` resumes exactly on the same machine; `NAME.safetensors` (averaged weights, bf16) is what
-travels, and resumes with fresh optimiser state.
+travels, and resumes with fresh optimiser state; where a measure is named, the best so far is kept there.
 """
 
 import json
@@ -82,10 +82,11 @@ def train(
     step: Callable[[], Losses],
     validate: Callable[[nn.Module], dict[str, float]],
     every_seconds: float = 60.0,
+    keep_best: str | None = None,
 ) -> None:
     """Train `models` until the time is up; `step` does everything from drawing data to updating weights and returns what to log."""
     full, light = run.folder / f"{run.name}.pt", run.folder / f"{run.name}.safetensors"
-    steps, averages = 0, None
+    steps, averages, best = 0, None, math.inf
     if full.exists():
         held = torch.load(full, map_location=run.device, weights_only=True)
         for name, model in models.items():
@@ -134,7 +135,7 @@ def train(
         return run.progress[0] + (run.progress[1] - run.progress[0]) * min(1.0, share)
 
     def report() -> None:
-        nonlocal sums, count, last_report
+        nonlocal sums, count, last_report, best
         shadow = {n: p.detach().clone() for n, p in models[averaged].named_parameters()}
         models[averaged].load_state_dict(averages.state(), strict=False)
         models[averaged].eval()
@@ -155,6 +156,10 @@ def train(
         log.write(json.dumps(entry) + "\n")
         log.flush()
         sums, count, last_report = {}, 0, time.time()
+        found = measured[keep_best] if keep_best else -math.inf
+        if found < best or not keep_best:
+            best = found
+            save_light(averages.state(), light)
 
     def save() -> None:
         torch.save(
@@ -166,7 +171,6 @@ def train(
             },
             full,
         )
-        save_light(averages.state(), light)
         for name, model in models.items():
             if name != averaged:
                 save_light(dict(model.named_parameters()), run.folder / f"{run.name}-{name}.safetensors")

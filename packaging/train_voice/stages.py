@@ -22,7 +22,9 @@ def load(folder: Path, device: torch.device) -> tuple[Corpus, Corpus]:
     utterances: list[Utterance] = pickle.loads((folder / "corpus.pickle").read_bytes())
     valid = [u for u in utterances if u.row % VALID_EVERY == VALID_AT]
     if sum(len(u.audio) for u in valid) < 30 * RATE_HZ:
-        raise ValueError(f"{len(utterances)} utterances leave under 30 s for validation; speak more of the corpus first")
+        raise ValueError(
+            f"{len(utterances)} utterances leave under 30 s for validation; speak more of the corpus first"
+        )
     trained = [u for u in utterances if u.row % VALID_EVERY != VALID_AT]
     return Corpus(trained, device), Corpus(valid, device)
 
@@ -72,7 +74,7 @@ def train_tokenizer(run: Run, folder: Path, batch: int, levels: list[int]) -> No
         at = torch.arange(max(1, count), device=run.device) * length
         return scalars(m.losses(valid.mel[windows(2 * at, 2 * length)], valid.spoken_symbol[windows(at, length)]))
 
-    train(run, {"tokenizer": model}, "tokenizer", [made], step, validate)
+    train(run, {"tokenizer": model}, "tokenizer", [made], step, validate, 12.0, "loss")
 
 
 @torch.no_grad()
@@ -127,7 +129,7 @@ def train_flow(run: Run, folder: Path, batch: int, levels: list[int]) -> None:
             found[f"solved_{steps}_{guidance}_l1"] = float(error)
         return found
 
-    train(run, {"flow": model}, "flow", [made], step, validate)
+    train(run, {"flow": model}, "flow", [made], step, validate, 25.0, "solved_4_0.0_l1")
 
 
 def train_decoder(run: Run, folder: Path, batch: int, levels: list[int]) -> None:
@@ -136,7 +138,7 @@ def train_decoder(run: Run, folder: Path, batch: int, levels: list[int]) -> None
     tokenizer = load_tokenizer(run.folder / "tokenizer.safetensors", levels, run.device)
     known, known_valid = tokens_of(tokenizer, corpus), tokens_of(tokenizer, valid)
     model = Decoder(levels).to(run.device)
-    made = optimiser(list(model.parameters()), 8e-4, (0.9, 0.95), 0.05, run.device)
+    made = optimiser(list(model.parameters()), 6e-4, (0.9, 0.95), 0.1, run.device)
 
     def losses_of(m: nn.Module, c: Corpus, tokens: Tensor, rows: Tensor) -> Losses:
         longest = int(longest_of[id(c)])
@@ -157,7 +159,7 @@ def train_decoder(run: Run, folder: Path, batch: int, levels: list[int]) -> None
             losses_of(m, valid, known_valid, torch.arange(min(128, len(valid.token_starts)), device=run.device))
         )
 
-    train(run, {"decoder": model}, "decoder", [made], step, validate)
+    train(run, {"decoder": model}, "decoder", [made], step, validate, 10.0, "loss")
 
 
 def train_vocoder(run: Run, folder: Path, batch: int, compiled: bool) -> None:
@@ -194,7 +196,7 @@ def train_vocoder(run: Run, folder: Path, batch: int, compiled: bool) -> None:
         with autocast(run.device):
             source, pitch_loss, off = make(model, mel, pitch)
             fake = sound(mel, source)[:, before * HOP :]
-            verdicts = judge(judges.look(torch.cat([real, fake])))
+            verdicts = judge(judges.look(torch.cat([real[: batch // 2], fake[: batch // 2]])))
         spectral = spectral_loss(fake, real)
         verdict_real, verdict_fake = ([[x.chunk(2)[half] for x in layers] for layers in verdicts] for half in (0, 1))
         passing, inner = maker_losses(verdict_real, verdict_fake)

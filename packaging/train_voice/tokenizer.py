@@ -54,11 +54,12 @@ class Block(nn.Module):
         self.depth = nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=width)
         self.norm = nn.LayerNorm(width)
         self.up, self.down = nn.Linear(width, 3 * width), nn.Linear(3 * width, width)
+        self.drop = nn.Dropout(0.1)
         self.scale = nn.Parameter(torch.full((width,), 0.1))
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.norm(self.depth(x).transpose(1, 2))
-        return x + (self.scale * self.down(F.gelu(self.up(y)))).transpose(1, 2)
+        return x + (self.scale * self.drop(self.down(F.gelu(self.up(y))))).transpose(1, 2)
 
 
 class Tokenizer(nn.Module):
@@ -93,7 +94,7 @@ class Tokenizer(nn.Module):
 
     def losses(self, mel: Tensor, symbols: Tensor) -> dict[str, Tensor]:
         """Mel [batch, 2 t, 80], spoken symbols [batch, t]."""
-        values, tokens = self.tokens(mel)
+        values, tokens = self.tokens(mel + 0.2 * torch.randn_like(mel) if self.training else mel)
         again = self.rebuild(values).float()
         named = self.symbol(self.name(values.transpose(1, 2)).transpose(1, 2)).float()
         target = normalise(mel)
