@@ -1,24 +1,15 @@
-"""The released token2wav at a size for tests, and driven by its own driver, on the CPU.
+"""The released token2wav's modules at any size, their weights random; a size for tests, and timelines of that size."""
 
-The driver (`Token2wav`) puts its tensors on "cuda" by name; its module is given a torch that leaves that out. What it
-would take from a recording through ONNX networks is handed to it. All else is its own: slicing, trimming, fading.
-"""
-
-import contextlib
 import types
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from engine.models.layers.conformer import ConformerSizes
 from engine.models.layers.dit import DitSizes
 from engine.models.layers.hift import HiftSizes
 from engine.models.token2wav.sizes import FlowSizes, Token2WavSizes
-from engine.models.token2wav.unit import VoicePrompt
 from engine.stage import StateSpec, T, Timeline
 
 TINY = Token2WavSizes(
@@ -32,14 +23,14 @@ TINY = Token2WavSizes(
 )
 
 
-def tiny_modules(released: types.SimpleNamespace, sizes: Token2WavSizes, steps: int, frames: int) -> tuple[Any, Any]:
+def random_modules(released: types.SimpleNamespace, sizes: Token2WavSizes, steps: int, frames: int) -> tuple[Any, Any]:
     """The released flow and vocoder of these sizes, every weight random and none of them zero.
 
     Args:
         released: As `import_released` gives it.
         sizes: Of both.
-        steps: Of the solver, for which the released buffers have room.
-        frames: For which they have room.
+        steps: Of the solver, for which the released buffers have room; released, 16.
+        frames: For which they have room; released, 1000.
     """
     encoder, dit = sizes.flow.encoder, sizes.flow.estimator
     conformer = released.conformer.UpsampleConformerEncoderV2(
@@ -92,61 +83,15 @@ def tiny_modules(released: types.SimpleNamespace, sizes: Token2WavSizes, steps: 
                 ("norm.weight", "norm_ff.weight", "norm_mha.weight", "out.1.weight", "block.3.weight")
             )
             scales |= name.endswith(("alpha", "original0"))
-            weight.copy_(float(scales) + 0.1 * torch.randn(weight.shape, generator=generator))
+            spread = 0.1 if weight.ndim < 2 else 0.6 * weight.shape[1:].numel() ** -0.5
+            weight.copy_(float(scales) + spread * torch.randn(weight.shape, generator=generator))
     vocoder.f0_predictor.classifier.weight.data *= 300  # Hz: some frames are voiced, some are not
     vocoder.f0_predictor.classifier.bias.data.fill_(17.0)
-    vocoder.conv_post.bias.data[: hift.window // 2 + 1] -= 4  # sound of about a tenth, so that nothing is clipped
+    # Sound of a tenth or less, so that next to nothing is clipped.
+    vocoder.conv_post.parametrizations.weight.original0.data *= 0.1
+    vocoder.conv_post.bias.data[: hift.window // 2 + 1] -= 1
     solver.rand_noise.normal_(generator=generator)
     return flow.eval(), vocoder.eval()
-
-
-class ReleasedDriver:
-    """The released `Token2wav`, driven as MiniCPM-o drives it: a prompt once, a copy of its caches for every turn."""
-
-    def __init__(self, released: types.SimpleNamespace, flow: Any, vocoder: Any, steps: int) -> None:
-        released.driver.torch = _TorchOnCpu()
-        self.own = object.__new__(released.driver.Token2wav)
-        self.own.float16, self.own.n_timesteps, self.own.flow, self.own.hift = False, steps, flow, vocoder
-        self.own.mel_cache_len, self.own.source_cache_len = 8, 8 * 480
-        self.own.speech_window = torch.from_numpy(np.hamming(2 * self.own.source_cache_len))
-
-    def prepare(self, prompt: VoicePrompt) -> None:
-        tokens, mel = prompt.tokens, prompt.mel
-        lengths = (torch.tensor([part.shape[1]]) for part in (tokens, mel))
-        self.own._prepare_prompt = lambda _: (tokens, next(lengths), prompt.speaker, mel, next(lengths))
-        with contextlib.redirect_stdout(None):
-            self._begin = self.own.set_stream_cache("")
-        self._begin = tuple({name: part.clone() for name, part in cache.items()} for cache in self._begin)
-        self.reset()
-
-    def reset(self) -> None:
-        stream, vocoder = self._begin
-        self.own.stream_cache = {name: part.clone() for name, part in stream.items()}
-        self.own.hift_cache_dict = {name: part.clone() for name, part in vocoder.items()}
-
-    def __call__(self, tokens: Tensor, *, last: bool = False) -> Tensor:
-        return torch.from_numpy(self.own.stream(tokens[0].tolist(), "", last_chunk=last, return_waveform=True))
-
-    @property
-    def caches(self) -> Mapping[str, Tensor]:
-        return {**self.own.stream_cache, **self.own.hift_cache_dict}
-
-
-class _TorchOnCpu:
-    """torch, but that "cuda" means nothing and casts nothing."""
-
-    amp = types.SimpleNamespace(autocast=lambda *_, **__: contextlib.nullcontext())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    @staticmethod
-    def tensor(data: Any, device: str = "", **options: Any) -> Tensor:
-        return torch.tensor(data, **options)
-
-    @staticmethod
-    def zeros(*shape: int, device: str = "", **options: Any) -> Tensor:
-        return torch.zeros(*shape, **options)
 
 
 def resized(lines: tuple[Timeline, ...], sizes: Token2WavSizes) -> tuple[Timeline, ...]:

@@ -21,7 +21,7 @@ class GuidedEuler:
     def __init__(self, steps: int, guidance: float, device: torch.device) -> None:
         grid = 1 - torch.cos(torch.linspace(0, 1, steps + 1, device=device) * 0.5 * torch.pi)
         self._guidance = guidance
-        self.times: list[Tensor] = []  # of each step, [1]: summed up as the steps go, which is not quite the grid
+        self.times: list[Tensor] = []  # of each step, [1]: summed up width by width, as released
         self._widths: list[Tensor] = []
         time = grid[0].unsqueeze(0)
         for step in range(steps):

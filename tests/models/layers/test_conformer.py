@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.models.layers.conformer import ConformerEncoder, ConformerSizes, ConformerStates
 from engine.models.layers.named import Named
-from tests.golden.token2wav import TINY, tiny_modules
+from tests.golden.token2wav import TINY, random_modules
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.flow.encoder
@@ -28,7 +28,7 @@ def states(sizes: ConformerSizes, ticks: int) -> ConformerStates:
 
 @pytest.fixture(scope="module")
 def released_encoder(released, one_thread):
-    return tiny_modules(released, TINY, 1, 8)[0].encoder.requires_grad_(False)
+    return random_modules(released, TINY, 1, 8)[0].encoder.requires_grad_(False)
 
 
 chunks = st.lists(st.integers(2, 25), min_size=1, max_size=4)

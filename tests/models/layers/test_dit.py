@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.models.layers.dit import Dit, DitStates, _Convolutions
 from engine.models.layers.euler import GuidedEuler
 from engine.models.layers.named import Named
-from tests.golden.token2wav import TINY, tiny_modules
+from tests.golden.token2wav import TINY, random_modules
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.flow.estimator
@@ -17,7 +17,7 @@ STEPS, ROOM = 2, 160
 
 @pytest.fixture(scope="module")
 def released_dit(released, one_thread):
-    return tiny_modules(released, TINY, STEPS, ROOM)[0].decoder.estimator.requires_grad_(False)
+    return random_modules(released, TINY, STEPS, ROOM)[0].decoder.estimator.requires_grad_(False)
 
 
 @pytest.fixture(scope="module")

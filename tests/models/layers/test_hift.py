@@ -6,7 +6,7 @@ import torch
 from engine.models.layers.harmonics import draw_noise
 from engine.models.layers.hift import Hift, HiftSizes
 from engine.models.layers.named import Named
-from tests.golden.token2wav import TINY, tiny_modules
+from tests.golden.token2wav import TINY, random_modules
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.vocoder
@@ -14,7 +14,7 @@ SIZES = TINY.vocoder
 
 @pytest.fixture(scope="module")
 def pair(released, one_thread):
-    vocoder = tiny_modules(released, TINY, 1, 8)[1].requires_grad_(False)
+    vocoder = random_modules(released, TINY, 1, 8)[1].requires_grad_(False)
     return vocoder, Hift(Named(vocoder.state_dict()), SIZES)
 
 

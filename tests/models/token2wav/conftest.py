@@ -17,7 +17,8 @@ from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.plan import Launch, Plan, plan
 from engine.plan.advance import SHIFT
 from engine.stage import Ticking, Timeline
-from tests.golden.token2wav import TINY, ReleasedDriver, resized, tiny_modules
+from tests.golden.driver import ReleasedDriver
+from tests.golden.token2wav import TINY, random_modules, resized
 
 STEPS = 3
 
@@ -68,7 +69,7 @@ class Session:
 @pytest.fixture(scope="session")
 def tiny(released: Any) -> tuple[Any, Any]:
     """The released flow and vocoder, tiny, their weights random."""
-    flow, vocoder = tiny_modules(released, TINY, STEPS, frames=400)
+    flow, vocoder = random_modules(released, TINY, STEPS, frames=400)
     return flow.requires_grad_(False), vocoder.requires_grad_(False)
 
 

@@ -8,33 +8,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.errors import AskedWrongly
 from engine.models.token2wav.unit import Token2Wav
-from tests.golden.token2wav import TINY
+from tests.golden.driver import same_caches
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def same_caches(session, released_driver) -> bool:
-    """Whether ours carries what the released caches carry, tick for tick."""
-    theirs, views = released_driver.caches, session.views
-    held, frames, layers = session.ours.encoder.held, session.ours.flow.held, TINY.flow.encoder.layers
-    before, after = theirs["conformer_att_cache"].split((layers, TINY.flow.encoder.up_layers))
-    attention, up, flow = (
-        views[f"{name}attention"][:ticks] for name, ticks in
-        (("flow_encoder.", held), ("flow_encoder.up_", 2 * held), ("flow.", frames))
-    )  # fmt: skip
-    pairs = [
-        (attention.permute(1, 2, 3, 0, 4), before[:, :, :, :held]),
-        (up.permute(1, 2, 3, 0, 4), after),
-        (flow.permute(1, 2, 3, 4, 0, 5), theirs["estimator_att_cache"]),
-        (views["flow.conv"].permute(1, 2, 3, 4, 0), theirs["estimator_cnn_cache"]),
-        (
-            torch.cat((views["flow_encoder.look_ahead_conv"], views["flow_encoder.upsample_conv"])).permute(1, 2, 0),
-            theirs["conformer_cnn_cache"],
-        ),
-    ]
-    if session.ours.vocoder.held:
-        pairs += [(views[f"vocoder.{name}"].movedim(0, -1), theirs[name]) for name in ("mel", "source", "speech")]
-    return all(torch.equal(ours, released) for ours, released in pairs)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +28,7 @@ def test_a_session_is_the_released_drivers_bit_for_bit(begin, released_driver, s
     session = begin(script, prompt=prompt, least=least, silence=silence)
     session.ours.prepare(session.prompt)
     released_driver.prepare(session.prompt)
-    assert same_caches(session, released_driver)
+    assert all(same_caches(session.ours, session.views, released_driver).values())
     launched = set()
 
     for seed, (launch, tokens) in enumerate(session.launches(len(script.split()))):
@@ -67,7 +43,7 @@ def test_a_session_is_the_released_drivers_bit_for_bit(begin, released_driver, s
         if launch.last:
             released_driver.reset()
             session.ours.reset()
-        assert same_caches(session, released_driver)
+        assert all(same_caches(session.ours, session.views, released_driver).values())
     trimmed = 2 * prompt + 100
     assert any(shape[2] == trimmed for shape, _ in launched), "the script reaches the trimmed length"
     assert any(last for _, last in launched)
