@@ -77,7 +77,8 @@ class _Norm:
         self._weight, self._eps = weight.float(), eps
 
     def __call__(self, x: Tensor) -> Tensor:
-        return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
+        # Spelt out: torch's own rms_norm is no faster here, and may one day be a kernel with bits of its own.
+        return self._weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self._eps))
 
 
 @dataclass(frozen=True)

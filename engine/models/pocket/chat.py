@@ -16,7 +16,8 @@ from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS, read_confi
 
 INSTRUCTIONS = "You are a helpful voice assistant. Answer in one short sentence."
 # They show how long an answer is and what it sounds like; a small model takes more from them than from instructions. Of
-# 116 simple questions SmolLM2 answers 76 right without examples, 88 with these (2026-12-01).
+# 168 simple questions SmolLM2 answers 117 right without examples, 126 with these, in half as many words (2026-12-01);
+# four to nine others, more of them or in other orders, made it 76 to 88 of the 116 on which 82 and 88 were right so.
 EXAMPLES = (
     ("What is the capital of Norway?", "The capital of Norway is Oslo."),
     ("What color is a carrot?", "A carrot is orange."),

@@ -90,12 +90,14 @@ class LibraryLanguage:
         self._model: Any = load_model(folder)
         hold(self._model, precision)
         self._past = cache_argument(self._model)
+        inputs = inspect.signature(self._model.forward).parameters
+        self._options = {"use_cache": True} | ({"logits_to_keep": 1} if "logits_to_keep" in inputs else {})
         self._cache: Any = self._fresh()
         self._kept: Any = self._fresh()
 
     @torch.inference_mode()
     def read(self, tokens: Sequence[int]) -> Tensor:
-        out = self._model(torch.tensor([tokens]), use_cache=True, logits_to_keep=1, **{self._past: self._cache})
+        out = self._model(torch.tensor([tokens]), **self._options, **{self._past: self._cache})
         logits: Tensor = out.logits[0, -1]
         return logits
 
@@ -112,8 +114,16 @@ class LibraryLanguage:
 
 
 def cache_argument(model: Any) -> str:
-    """What a transformers model calls its cache; 5.24 renamed it."""
-    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+    """What a transformers model calls its cache; 5.24 renamed it.
+
+    Raises:
+        AskedWrongly: It has none of keys and values.
+    """
+    inputs = inspect.signature(model.forward).parameters
+    for name in ("cache", "past_key_values"):
+        if name in inputs:
+            return name
+    raise AskedWrongly(f"{type(model).__name__} keeps no keys and values", "a language model with a cache of them")
 
 
 def load_weights(folder: Path) -> dict[str, Tensor]:

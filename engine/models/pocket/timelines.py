@@ -2,10 +2,9 @@
 
 from engine.models.pocket.hearing_timelines import hearing_timelines
 from engine.models.pocket.voice_timelines import voice_timelines
-from engine.models.pocket.words_timelines import WordsSizes, words_timelines
+from engine.models.pocket.words_timelines import SMOLLM2, WordsSizes, words_timelines
 from engine.stage import Timeline
 
-SMOLLM2 = WordsSizes(layers=30, kv_heads=3, dim=64, kept=141)  # kept: what every turn begins with, see `chat`
 LONGEST_HEARD_S = 14  # a longer turn is heard in pieces, so that the unit that answers it stays short
 
 

@@ -13,7 +13,7 @@ from engine.errors import AskedWrongly
 from engine.stage import AtLimit, Lifetime, Quota, Span, StateSpec, T, Timeline
 
 TOKENS_A_UNIT = 10  # of an answer; speech takes three or four a second, and the first clause is wanted at once
-MAX_QUESTION_TOKENS = 96  # of a long speech, its end is read: more would not fit the unit that must answer
+MAX_QUESTION_TOKENS = 64  # of a long speech, its end is read: 4 ms a token, of the quarter second that words have
 MAX_ANSWER_TOKENS = 64
 
 
@@ -25,15 +25,13 @@ class WordsSizes:
         layers: Decoder layers.
         kv_heads: Heads of keys and values in each.
         dim: Of a head.
-        kept: Tokens that every turn begins with.
-
-    The defaults are those of SmolLM2-135M, asked as `chat` asks.
+        kept: Tokens that every turn begins with, see `chat`.
     """
 
-    layers: int = 30
-    kv_heads: int = 3
-    dim: int = 64
-    kept: int = 152
+    layers: int
+    kv_heads: int
+    dim: int
+    kept: int
 
     @classmethod
     def of(cls, config: Mapping[str, Any], kept: int) -> "WordsSizes":
@@ -42,14 +40,13 @@ class WordsSizes:
         Raises:
             AskedWrongly: It does not say how many layers and heads there are.
         """
-        try:
-            heads = config["num_attention_heads"]
-            dim = config.get("head_dim") or config["hidden_size"] // heads
-            return cls(config["num_hidden_layers"], config.get("num_key_value_heads") or heads, dim, kept)
-        except KeyError as error:
-            raise AskedWrongly(
-                f"a config.json without {error}", "the configuration of a causal language model"
-            ) from error
+        heads = _named(config, "num_attention_heads", "n_head", "num_heads", "n_heads")
+        return cls(
+            layers=_named(config, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+            kv_heads=config.get("num_key_value_heads") or heads,
+            dim=config.get("head_dim") or _named(config, "hidden_size", "n_embd", "d_model") // heads,
+            kept=kept,
+        )
 
     @property
     def tick_shape(self) -> tuple[int, int, int, int]:
@@ -60,6 +57,17 @@ class WordsSizes:
     def limit(self) -> int:
         """The most tokens that a turn can reach."""
         return self.kept + MAX_QUESTION_TOKENS + MAX_ANSWER_TOKENS
+
+
+def _named(config: Mapping[str, Any], *names: str) -> int:
+    """A setting that model types call by one name or another."""
+    for name in names:
+        if isinstance(value := config.get(name), int):
+            return value
+    raise AskedWrongly(f"a config.json without {names[0]}", "the configuration of a causal language model")
+
+
+SMOLLM2 = WordsSizes(layers=30, kv_heads=3, dim=64, kept=152)
 
 
 def read_config(folder: Path, file: str = "config.json") -> dict[str, Any]:

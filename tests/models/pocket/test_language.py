@@ -42,7 +42,7 @@ def test_cadence_equals_library_to_the_bit_over_turns(tmp_path: Path, precision:
         theirs.forget()
 
 
-@pytest.mark.parametrize("kind", ["cadence", "library", "smollm3", "gemma3_text"])
+@pytest.mark.parametrize("kind", ["cadence", "library", "smollm3", "gemma3_text", "gpt2"])
 def test_a_turn_forgotten_leaves_no_trace(tmp_path: Path, folder: Path, kind: str) -> None:
     """Models that our layers cannot run, one of them with a window over its past, go through the library."""
     language: Language
@@ -50,6 +50,7 @@ def test_a_turn_forgotten_leaves_no_trace(tmp_path: Path, folder: Path, kind: st
         language = cadence(folder) if kind == "cadence" else LibraryLanguage(folder, Precision.INT4)
     else:
         made_up_language.save(tmp_path, kind)
+        assert WordsSizes.of(read_config(tmp_path), kept=0).layers == 2
         language = LibraryLanguage(tmp_path, Precision.INT4)
     language.read(range(20))
     language.keep()
@@ -133,6 +134,12 @@ def test_the_library_says_so_too(folder: Path, tmp_path: Path, how: str) -> None
     with pytest.raises((AskedWrongly, BadWeights)) as told:
         LibraryLanguage(damaged(folder, tmp_path, how), Precision.FLOAT32)
     assert "\n" not in str(told.value)
+
+
+def test_a_model_without_keys_and_values_is_told_of(tmp_path: Path) -> None:
+    made_up_language.save(tmp_path, "openai-gpt")
+    with pytest.raises(AskedWrongly, match="keeps no keys and values"):
+        LibraryLanguage(tmp_path, Precision.FLOAT32)
 
 
 def test_code_in_a_folder_is_not_run(folder: Path, tmp_path: Path) -> None:

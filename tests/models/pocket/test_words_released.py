@@ -14,7 +14,7 @@ from engine.models.pocket.chat import Chat
 from engine.models.pocket.language import CadenceLanguage, LibraryLanguage, load_weights
 from engine.models.pocket.stock_words import StockWords
 from engine.models.pocket.words import Words
-from engine.models.pocket.words_timelines import TOKENS_A_UNIT, WordsSizes, read_config
+from engine.models.pocket.words_timelines import SMOLLM2, TOKENS_A_UNIT, WordsSizes, read_config
 
 pytestmark = [pytest.mark.weights("pocket-smollm2"), pytest.mark.slow]
 
@@ -74,7 +74,7 @@ def test_the_tokenizer_is_the_released_one(chat: Chat) -> None:
 
 
 def test_what_is_declared_is_what_the_weights_are(folder: Path, chat: Chat) -> None:
-    assert WordsSizes.of(read_config(folder), kept=len(chat.kept)) == WordsSizes()
+    assert WordsSizes.of(read_config(folder), kept=len(chat.kept)) == SMOLLM2
 
 
 @pytest.mark.parametrize("question", list(FACTS))
@@ -126,4 +126,4 @@ def test_a_turn_stays_within_what_is_declared(words: Words, cadence: CadenceLang
     words.start_turn(words.question("Tell me a very long story about all that you have ever heard of. " * 20))
     while not words.finished:
         assert len(words.decode()) <= TOKENS_A_UNIT
-    assert cadence._stack.ticks <= WordsSizes().limit
+    assert cadence._stack.ticks <= SMOLLM2.limit

@@ -52,6 +52,7 @@ def test_sizes_come_from_the_configuration() -> None:
     config = {"num_hidden_layers": 4, "num_attention_heads": 8, "hidden_size": 256}
     assert WordsSizes.of(config, kept=9).tick_shape == (4, 2, 8, 32)
     assert WordsSizes.of({**config, "num_key_value_heads": 2, "head_dim": 64}, kept=9).tick_shape == (4, 2, 2, 64)
+    assert WordsSizes.of({"n_layer": 3, "n_head": 4, "n_embd": 64}, kept=9).tick_shape == (3, 2, 4, 16)
     with pytest.raises(AskedWrongly, match="num_hidden_layers"):
         WordsSizes.of({"num_attention_heads": 8, "hidden_size": 256}, kept=9)
 
