@@ -5,8 +5,9 @@ inputs, of the states, and of a few lengths that the plan foresees: nothing is r
 constant is made twice, so that each exact shape can be captured as a graph. Entered by the engine thread.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,13 +15,16 @@ from torch import Tensor
 from engine.errors import AskedWrongly
 from engine.models.layers.relative import FURTHEST
 from engine.models.token2wav.checkpoint import Checkpoint
+from engine.models.token2wav.encoding import STAGE as ENCODER
 from engine.models.token2wav.encoding import FlowEncoder
+from engine.models.token2wav.flowing import STAGE as FLOW
 from engine.models.token2wav.flowing import Flow
+from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.models.token2wav.sounding import Vocoder
 from engine.stage import Lifetime, Timeline
+from engine.step import Step
 
 SILENT_TOKEN = 4218  # follows a prompt as its look-ahead
-STAGES = ("flow_encoder", "flow", "vocoder")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Token2Wav:
     """Speech tokens to sound.
 
     Args:
-        checkpoint: Weights and sizes.
+        checkpoint: Weights and sizes. Nothing here holds it afterwards, only what of it a launch needs.
         timelines: The three stages' declarations, of a prompt of known length.
         views: The arena's views by "stage.state", shift buffers among them; the first launch's ticks are committed.
         noise: The flow's, float32 `[1, channels, frames]`; a launch reads from as far in as it holds frames.
@@ -55,7 +59,7 @@ class Token2Wav:
         self, checkpoint: Checkpoint, timelines: Sequence[Timeline], views: Mapping[str, Tensor], noise: Tensor
     ) -> None:
         lines = {line.name: line for line in timelines}
-        encoder, flow, vocoder = (lines[name] for name in STAGES)
+        encoder, flow, vocoder = (lines[name] for name in (ENCODER, FLOW, VOCODER))
         reach = len(views["flow.attention.shift"])
         if noise.shape[2] < reach or reach > FURTHEST:
             raise AskedWrongly(
@@ -113,8 +117,8 @@ class Token2Wav:
         encoder = self.sizes.flow.encoder
         return self.vocoder.held + encoder.stride * (tokens - (0 if last else encoder.look_ahead))
 
-    def __call__(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
-        """One launch of each stage.
+    def steps(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Generator[Step, Any, Tensor]:
+        """One launch of each stage, as steps that a runtime executes; see `engine.step`.
 
         Args:
             tokens: int64 `[1, n]`, the look-ahead among them where the turn goes on.
@@ -124,4 +128,22 @@ class Token2Wav:
         Returns:
             Sound at 24 kHz, float32 `[1, samples]`; the overlap is held back where the turn goes on.
         """
-        return self.vocoder(self.flow(self.encoder(tokens, last=last), last=last), noise, last=last)
+        encoder, flow, vocoder = self.encoder, self.flow, self.vocoder
+        fed, heard = tokens.shape[1], self.frames(tokens.shape[1], last=last)
+        new = heard - vocoder.held
+        held = encoder.held, self.sizes.flow.encoder.stride * encoder.held
+        taken = new // self.sizes.flow.encoder.stride
+        meaning = yield Step(ENCODER, (fed, *held), taken, lambda: encoder(tokens, last=last))
+        mel = yield Step(FLOW, (new, flow.held), new, lambda: flow(meaning, last=last))
+        sound: Tensor = yield Step(VOCODER, (heard,), new, lambda: vocoder(mel, noise, last=last))
+        return sound
+
+    def __call__(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
+        """One launch of each stage at once; see `steps`."""
+        steps, result = self.steps(tokens, noise, last=last), None
+        while True:
+            try:
+                result = steps.send(result).run()
+            except StopIteration as done:
+                sound: Tensor = done.value
+                return sound

@@ -49,14 +49,36 @@ def test_a_session_is_the_released_drivers_bit_for_bit(begin, released_driver, s
     assert any(last for _, last in launched)
 
 
-def test_as_many_samples_as_the_plan_says(begin):
-    session = begin("S17 S S F13")
-    session.ours.prepare(session.prompt)
-    by_launch = [launch for unit in range(4) for launch in session.plan.unit(unit).stages["vocoder"].launches]
+def follow(steps, seen: list[tuple]) -> torch.Tensor:
+    """Run steps as a runtime does, noting stage, shape and ticks; what they come to."""
+    result = None
+    while True:
+        try:
+            step = steps.send(result)
+        except StopIteration as done:
+            return done.value
+        result = step.run()
+        seen.append((step.stage, step.shape, step.taken(result)))
 
-    for planned, (launch, tokens) in zip(by_launch, session.launches(4), strict=True):
-        assert session.ours.frames(launch.fed, last=launch.last) == planned.fed
-        assert session.say(tokens, 1, last=launch.last).shape == (1, planned.yields)
+
+def test_steps_have_the_planned_shapes_and_the_sound_its_planned_length(begin):
+    session = begin("S17 S S S S F13")
+    session.ours.prepare(session.prompt)
+    stages = ("flow_encoder", "flow", "vocoder")
+    planned = [
+        launches
+        for unit in range(6)
+        for launches in zip(*(session.plan.unit(unit).stages[name].launches for name in stages), strict=True)
+    ]
+
+    for launches, (launch, tokens) in zip(planned, session.launches(6), strict=True):
+        noise = torch.randn(1, 9, 480 * session.ours.frames(launch.fed, last=launch.last))
+        seen: list[tuple] = []
+        sound = follow(session.ours.steps(tokens, noise, last=launch.last), seen)
+        assert [stage for stage, _, _ in seen] == list(stages)
+        assert [shape for _, shape, _ in seen] == [one.shape for one in launches]
+        assert [taken for _, _, taken in seen[:2]] == [one.takes for one in launches[:2]]
+        assert sound.shape == (1, launches[2].yields)
 
 
 def test_a_turn_said_again_sounds_the_same_and_nothing_has_moved(begin):
