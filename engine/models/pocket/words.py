@@ -17,6 +17,7 @@ from engine.models.pocket.words_timelines import MAX_ANSWER_TOKENS, TOKENS_A_UNI
 
 ENOUGH_TOKENS = 12  # after a sentence that ends there or later, nothing more is said
 LOOP = 4  # so many tokens in a row are said once
+CHARACTER_TOKENS = 4  # that one character may be cut into
 _SENTENCE = re.compile(r"[.!?][\"')]*$")
 
 
@@ -26,6 +27,7 @@ class Words:
     def __init__(self, language: Language, chat: Chat) -> None:
         self._language, self._chat = language, chat
         self._said: list[int] = []
+        self._told = 0  # of what was said, how much has been handed out
         self._next: int | None = None
         self.finished = True
 
@@ -53,12 +55,16 @@ class Words:
         self._pick(self._language.read(tokens))
 
     def decode(self, max_tokens: int = TOKENS_A_UNIT) -> list[int]:
-        """The answer's next tokens, at most `max_tokens`, whole characters; `finished` tells whether that was all."""
-        start = len(self._said)
-        while self._next is not None and len(self._said) - start < max_tokens:
+        """The answer's next tokens, at most `max_tokens`; `finished` tells whether that was all.
+
+        They end with a whole character: tokens that begin one wait for the rest of it, and count in the next call.
+        """
+        start, end = self._told, max(self._told + max_tokens, len(self._said) + 1)
+        while self._next is not None and len(self._said) < end:
             self._said.append(self._next)
             self._pick(self._language.read([self._next]))
-        return self._said[start:]
+        self._told = len(self._said) if self.finished else self._whole_characters(start)
+        return self._said[start : self._told]
 
     def text_of(self, tokens: Sequence[int]) -> str:
         """An answer's tokens as text."""
@@ -68,7 +74,15 @@ class Words:
         """Forget the turn."""
         self._language.forget()
         self._said.clear()
+        self._told = 0
         self._next, self.finished = None, True
+
+    def _whole_characters(self, start: int) -> int:
+        said = len(self._said)
+        for end in range(said, max(start, said - CHARACTER_TOKENS), -1):
+            if not self._chat.text(self._said[start:end]).endswith("\N{REPLACEMENT CHARACTER}"):
+                return end
+        return start if said - start < CHARACTER_TOKENS else said
 
     @torch.inference_mode()
     def _pick(self, logits: Tensor) -> None:

@@ -6,11 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.models.pocket.words import ENOUGH_TOKENS, LOOP, Words, repeating
+from engine.models.pocket.words import CHARACTER_TOKENS, ENOUGH_TOKENS, LOOP, Words, repeating
 from engine.models.pocket.words_timelines import MAX_ANSWER_TOKENS, TOKENS_A_UNIT
 
 END = 0
-LETTERS = ["", *"abcdefghijklmnop", " q", " r", ".", "\n", "?"]
+HALVES = list("¹²")  # two tokens that make one character together, as bytes do
+LETTERS = ["", *"abcdefghijklmnop", " q", " r", *HALVES, ".", "\n", "?"]
+HALF = [LETTERS.index(half) for half in HALVES]
 KEPT = (1, 2, 3, 4, 5)
 
 
@@ -24,7 +26,8 @@ class Letters:
         return [LETTERS.index(letter) for letter in text]
 
     def text(self, tokens: Sequence[int]) -> str:
-        return "".join(LETTERS[token] for token in tokens)
+        text = "".join(LETTERS[token] for token in tokens).replace("¹²", "é")
+        return "".join("\N{REPLACEMENT CHARACTER}" if letter in HALVES else letter for letter in text)
 
 
 class Script:
@@ -67,7 +70,8 @@ def told(made: Words, pieces: Sequence[int]) -> list[int]:
         if made.finished:
             break
         piece = made.decode(most)
-        assert len(piece) == most or made.finished
+        assert len(piece) <= most + 3
+        assert made.finished or most < 5 or piece
         tokens += piece
     assert made.finished
     assert made.decode() == []
@@ -101,6 +105,24 @@ def test_repeating_forbids_just_what_would_repeat(said: list[int], loop: int) ->
     for token in range(4):
         last = tuple([*said, token][-loop:])
         assert (token in repeating(said, loop)) == (len(last) == loop and last in runs)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.sampled_from([1, 2, *HALF]), max_size=40), st.integers(1, 12))
+def test_no_piece_ends_within_a_character(answer: list[int], most: int) -> None:
+    made, script = words(answer)
+    made.start_turn(made.question("ab?"))
+    told: list[int] = []
+    while not made.finished:
+        before = len(script.past)
+        piece = made.decode(most)
+        assert len(script.past) - before <= most
+        told += piece
+        broken = Letters().text(piece).endswith("\N{REPLACEMENT CHARACTER}")
+        assert made.finished or not broken or len(piece) >= CHARACTER_TOKENS
+        # What the plan reckons with: tokens told, and those of the next call.
+        assert len(script.past) <= len(KEPT) + 3 + len(told) + CHARACTER_TOKENS - 1
+    assert told == [*script.past[len(KEPT) + 3 :]]
 
 
 def spelt(text: str) -> list[int]:
