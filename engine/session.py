@@ -36,10 +36,11 @@ class Speaker(Protocol):
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit that has been run: its record, and what it came to."""
+    """A unit that has been run: its record, what it came to, and what went wrong."""
 
     record: UnitRecord
     outcome: Outcome
+    faults: tuple[Fault, ...] = ()
 
 
 class Session:
@@ -74,6 +75,7 @@ class Session:
         self._heard_samples = 0
         self.next_index = 0  # of the chunk that comes after the last one that was run
         self._position = model.plan.start
+        self._unanswered_ns: int | None = None  # when the user's voice ended, until an answer is audible
         self._units = self._overruns = 0
         self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
 
@@ -100,7 +102,7 @@ class Session:
         before = self.playout.counts
 
         self._let_sound(start_ns)
-        outcome, stages, faults = self._drive(chunk, self._so_far(index))
+        outcome, stages, faults = self._drive(chunk, self._so_far())
         if outcome.flush:
             now_ns = self.clock.now_ns()
             self._let_sound(now_ns)
@@ -113,6 +115,8 @@ class Session:
         counts = self.playout.counts
         if counts.not_finite > before.not_finite:
             faults.append(self._fault(index, None, "the model's audio was not finite; silence was played in its place"))
+        if counts.dropped > before.dropped:
+            faults.append(self._fault(index, None, "more speech waits than can be held; the newest was dropped"))
         record = UnitRecord(
             index=index,
             event=outcome.event.value,
@@ -147,7 +151,7 @@ class Session:
         if outcome.event is Event.FLUSH:
             self._give_back(index)
         self._commit_ahead()
-        return Unit(record, outcome)
+        return Unit(record, outcome, tuple(faults))
 
     def _follow(self, outcome: Outcome, stages: list[StageRecord], index: int) -> None:
         """Keep to where the plan says that the session stands."""
@@ -173,7 +177,7 @@ class Session:
 
     def _drive(self, chunk: Chunk, so_far: SoFar) -> tuple[Outcome, list[StageRecord], list[Fault]]:
         """Let the runtime execute the model's steps; a stage that raises ends the turn, not the session."""
-        steps, stages, result = self.model.unit(chunk.samples, so_far), list[StageRecord](), None
+        steps, stages, result = self.model.unit(chunk, so_far), list[StageRecord](), None
         stage: str | None = None
         try:
             while True:
@@ -191,9 +195,8 @@ class Session:
             )
             return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
-    def _so_far(self, index: int) -> SoFar:
+    def _so_far(self) -> SoFar:
         return SoFar(
-            sounding=self.playout.sounding(self.arrival_ns(index - 1), self.arrival_ns(index)),
             unplayed_samples=self.playout.unplayed_samples,
             units=self._units,
             overruns=self._overruns,
@@ -206,13 +209,17 @@ class Session:
 
     def _response_delay_ms(self, outcome: Outcome, arrival_ns: int, sounds_at_ns: int) -> float | None:
         """From the end of the user's last voiced sample to the first audible sample of the answer."""
-        if outcome.last_voiced_sample is None:
-            return None
+        if outcome.flush:
+            self._unanswered_ns = None
+        if outcome.last_voiced_sample is not None:
+            silent_samples = self._heard_samples - outcome.last_voiced_sample  # the last one heard came with the chunk
+            self._unanswered_ns = arrival_ns - silent_samples * NS // self.model.input_rate_hz
         audible = np.flatnonzero(np.abs(outcome.audio) >= AUDIBLE_LEVEL)
-        first_ns = sounds_at_ns + (int(audible[0]) if len(audible) else 0) * NS // self.model.output_rate_hz
-        silent_samples = self._heard_samples - outcome.last_voiced_sample  # the last one heard came as the unit began
-        voiced_end_ns = arrival_ns - silent_samples * NS // self.model.input_rate_hz
-        return (first_ns - voiced_end_ns) / 1e6
+        if self._unanswered_ns is None or not len(audible):
+            return None
+        delay_ns = sounds_at_ns + int(audible[0]) * NS // self.model.output_rate_hz - self._unanswered_ns
+        self._unanswered_ns = None
+        return delay_ns / 1e6
 
     def _fault(self, index: int, stage: str | None, message: str) -> Fault:
         return Fault(index=index, at_ns=self.clock.now_ns() - self._origin_ns, stage=stage, message=message)

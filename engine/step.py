@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.chunk import Chunk
 from engine.plan import Plan
 
 
@@ -59,14 +60,12 @@ class SoFar:
     """What the session tells a model as a unit begins.
 
     Args:
-        sounding: Whether the agent's voice sounded in this unit's chunk.
         unplayed_samples: Samples of the model's audio not yet played when the chunk ended.
         units: Units done.
         overruns: How many of them finished after their deadline.
         slack_ms: The median of what was left at their end.
     """
 
-    sounding: bool = False
     unplayed_samples: int = 0
     units: int = 0
     overruns: int = 0
@@ -110,8 +109,8 @@ class Model(Protocol):
         """Load, warm up and fill what is constant; after this no unit meets a first time."""
         ...
 
-    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> UnitSteps:
-        """One cadence: `chunk` is float32 mono [chunk samples] at `input_rate_hz`."""
+    def unit(self, chunk: Chunk, so_far: SoFar) -> UnitSteps:
+        """One cadence: `chunk` at `input_rate_hz`; where it starts after the last one's end, chunks were dropped."""
         ...
 
     def end_turn(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.chunk import Chunk
 from engine.clock import NS, Rate
 from engine.plan import Plan, plan
 from engine.stage import Lifetime, Quota, StateSpec, T, Ticking, Timeline
@@ -102,17 +103,21 @@ class ToldModel:
 
     def __init__(self, clock: ManualClock, told: list[Told], cadence: Rate = Rate(1)) -> None:  # noqa: B008
         self.plan = small_plan(cadence)
-        self._clock, self._told = clock, iter(told)
+        self._clock, self._told = clock, list(told)
         self.so_far: list[SoFar] = []
         self.turns_ended = 0
 
     def prepare(self) -> None: ...
 
+    def tell(self, told: Told) -> None:
+        """What to do in the unit after those that it was told of before."""
+        self._told.append(told)
+
     def end_turn(self) -> None:
         self.turns_ended += 1
 
-    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> Generator[Step, Any, Outcome]:
-        told = next(self._told, Told())
+    def unit(self, chunk: Chunk, so_far: SoFar) -> Generator[Step, Any, Outcome]:
+        told = self._told.pop(0) if self._told else Told()
         self.so_far.append(so_far)
         yield Step("ears", (10,), 10, lambda: self._work(told.takes_s, told.raises))
         if told.words:

@@ -105,8 +105,7 @@ def test_a_barge_in_is_silent_at_once() -> None:
     heard = np.abs(bench.sound(3))
     assert (heard[24_000:25_000] > 0.3).any()  # the second that was playing had begun
     assert not (heard[int(1.05 * 24_000) + 480 :] > 0).any()  # and ends within a block of 20 ms
-    assert bench.model.so_far[1].sounding is False
-    assert bench.model.so_far[2].sounding is True
+    assert bench.model.so_far[1].unplayed_samples == 24_000
 
 
 def test_a_stage_that_raises_ends_the_turn_not_the_session(tmp_path: Path) -> None:
@@ -127,6 +126,7 @@ def test_a_stage_that_raises_ends_the_turn_not_the_session(tmp_path: Path) -> No
         units = bench.run(3)
     assert bench.model.turns_ended == 1
     assert units[1].outcome.flush
+    assert [len(unit.faults) for unit in units] == [0, 1, 1]
     assert units[1].record.event == "FLUSH"
     records = list(read_log(tmp_path / "log.jsonl").records())
     faults = [record for record in records if type(record).__name__ == "Fault"]
@@ -150,6 +150,13 @@ def test_a_late_answer_is_told_late() -> None:
     assert Bench(told).run(1)[0].record.response_delay_ms == pytest.approx(1500, abs=1)
 
 
+def test_a_silent_start_is_no_answer_yet() -> None:
+    told = [Told(Event.SPEAK, np.zeros(24_000, np.float32), last_voiced_sample=16_000), Told(Event.SPEAK, tone(0.5))]
+    first, second = Bench(told).run(2)
+    assert first.record.response_delay_ms is None
+    assert second.record.response_delay_ms == pytest.approx(2000, abs=1)
+
+
 def test_memory_is_committed_ahead_of_the_unit_that_needs_it() -> None:
     bench = Bench([Told(Event.SPEAK, tone(0.1), words=3), Told(Event.SPEAK, tone(0.1), words=5)])
     plan = bench.model.plan
@@ -165,7 +172,9 @@ def test_memory_is_committed_ahead_of_the_unit_that_needs_it() -> None:
 def test_chunks_that_were_dropped_are_counted_and_the_grid_holds() -> None:
     bench = Bench([])
     bench.run(2)
+    bench.model.tell(Told(Event.SPEAK, tone(0.5), last_voiced_sample=6 * 16_000 - 8_000))
     late = bench.run(1, first=5)[0].record
+    assert late.response_delay_ms == pytest.approx(1500, abs=1)
     assert late.index == 5
     assert late.deadline_ns == 6 * NS
     assert late.audio.dropped_ms == 3000

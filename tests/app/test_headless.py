@@ -27,7 +27,7 @@ class Model(ToldModel):
         return len(self.heard) >= self._done_after
 
     def unit(self, chunk, so_far):  # type: ignore[no-untyped-def]
-        self.heard.append(chunk)
+        self.heard.append(chunk.samples)
         return super().unit(chunk, so_far)
 
 

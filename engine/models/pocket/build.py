@@ -29,6 +29,7 @@ from engine.models.registry import Built
 from engine.plan import plan
 
 SCRIPT = "LLSSSF"
+LIBRARY_THREADS = torch.get_num_threads()  # what torch takes by default: stock runs as the libraries do
 THREADS = 1  # two gain a tenth of a second where nothing else runs and lose ten where something does: see decisions
 SEED = 0
 
@@ -50,14 +51,14 @@ def build(runtime: str, *, words: Path | None = None, now: Callable[[], datetime
         AskedWrongly: `words` holds no model that can be loaded.
         MissingWeights, BadWeights: As `engine.models.weights.locate`.
     """
-    if runtime != "stock":  # which runs as the libraries do by default
-        torch.set_num_threads(THREADS)
+    torch.set_num_threads(LIBRARY_THREADS if runtime == "stock" else THREADS)
     if words is not None and not words.is_dir():
         raise AskedWrongly(f"{words} is not a folder", "a folder as transformers saves a model", "name another")
     words = words or weights.locate("pocket-smollm2")
     config, chat = read_config(words), Chat(words)
     planned = plan(timelines(WordsSizes.of(config, kept=len(chat.kept))), script=SCRIPT)
     arena = HostArena(planned)
+    arena.commit_needed(planned.ahead(planned.start))  # preparing writes there
     precision = best_precision()
     writes: Writes
     remarks: tuple[str, ...] = ()
@@ -79,7 +80,9 @@ def build(runtime: str, *, words: Path | None = None, now: Callable[[], datetime
             weights.locate("pocket-whisper"), runtime, arena.view("transcript.written"), arena.view("hearing.heard")
         ),
         words=writes,
-        voice=Voice(weights.locate("pocket-joe"), seed=SEED, whole=runtime == "stock"),
+        voice=Voice(
+            weights.locate("pocket-joe"), seed=SEED, threads=0 if runtime == "stock" else 1, whole=runtime == "stock"
+        ),
     )
     settings: dict[str, bool | int | float | str | None] = {
         "torch_threads": torch.get_num_threads(),

@@ -6,6 +6,7 @@ being written; the unit in which it has sounded to its end, or in which the user
 Entered by the engine thread.
 """
 
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,22 +14,23 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from engine.chunk import Chunk
 from engine.models.pocket.answer import Answer
 from engine.models.pocket.floor import Floor, Manners, decide
 from engine.models.pocket.intents import Context, Figures, Intent, find_intent
 from engine.models.pocket.recording import Recording
 from engine.models.pocket.stages import Stages
 from engine.models.pocket.timelines import LONGEST_HEARD_S
-from engine.models.pocket.windows import window_s
+from engine.models.pocket.windows import TICKS_PER_S, window_s
 from engine.plan import Plan
 from engine.step import Event, Outcome, Said, SoFar, Step, UnitSteps
 
 INPUT_HZ, OUTPUT_HZ = 16_000, 24_000
 MARGIN = INPUT_HZ // 5  # heard around the voice: a consonant has little of it
-PIECE_S = 6.0  # from this much speech on, what a pause brought is kept as heard, and only the rest is heard again
-LONGEST_PIECE_S = 12.0  # without a pause at a chunk's end, so much is heard all the same: at most 14 s with the rest
+PIECE_S = 5.0  # from this much speech on, what a pause brought is kept as heard, and only the rest is heard again
+LONGEST_PIECE_S = 8.0  # without a pause at a chunk's end, so much is heard all the same: at most 10 s with the rest
+SENTENCE = re.compile(r"(?<=[.?!])\s+")
 AHEAD = 2 * OUTPUT_HZ  # speech pronounced ahead: this unit's second and the next one's
 
 
@@ -56,6 +58,7 @@ class Draft:
     last_voiced: int
     text: str
     answer: Answer | None
+    pace: float | None = None  # the voice's from now on, once the draft is answered
 
     @property
     def finished(self) -> bool:
@@ -90,7 +93,7 @@ class PocketModel:
         self._turn: Turn | None = None
         self._draft: Draft | None = None
         self._answer: Answer | None = None
-        self._asked = ""  # what is being answered
+        self._asked: Turn | None = None  # what is being answered
         self._unanswered: int | None = None  # its last voiced sample, until the answer is heard
         self._answered = 0  # session sample; voice from here on belongs to a turn that is not answered yet
         self._last_reply = ""
@@ -108,12 +111,13 @@ class PocketModel:
         self._turn = self._draft = self._answer = None
         self._answered = self._recording.end
 
-    def unit(self, chunk: NDArray[np.float32], so_far: SoFar) -> UnitSteps:
-        self._recording.append(chunk)
+    def unit(self, chunk: Chunk, so_far: SoFar) -> UnitSteps:
+        samples = np.pad(chunk.samples, (chunk.start_sample - self._recording.end, 0))  # silence for what was dropped
+        self._recording.append(samples)
         self._figures = Figures(so_far.units, so_far.overruns, so_far.slack_ms)
         self._forgets = False
         activity = self._stages.activity
-        yield Step("activity", (len(chunk),), lambda frames: int(frames), lambda: activity.run(chunk))
+        yield Step("activity", (activity.frames_in(len(samples)),), int, lambda: activity.run(samples))
         if self._answer is not None:
             if self._interrupted():
                 return self._close(self._answer, unplayed_samples=so_far.unplayed_samples, flush=True)
@@ -121,42 +125,43 @@ class PocketModel:
                 return self._close(self._answer, unplayed_samples=0, flush=False)
             yield from self._write(self._answer)
             return (yield from self._speak(self._answer))
-        draft = yield from self._listen()
+        turn, draft = yield from self._listen()
         if draft is None:
             return Outcome(Event.LISTEN, forgets=self._forgets)
+        self._stages.voice.pace = draft.pace or self._stages.voice.pace
         heard = (Said("user", draft.text, "heard"),) if draft.text else ()
         if draft.answer is None:
             return Outcome(Event.LISTEN, transcript=heard, forgets=self._forgets)
-        self._answer, self._asked = draft.answer, draft.text
+        self._answer, self._asked = draft.answer, turn
         self._unanswered = self._recording.last_loud(draft.last_voiced)
         return (yield from self._speak(draft.answer, heard))
 
     # Listening -------------------------------------------------------------------------------------------------------
 
-    def _listen(self) -> Generator[Step, Any, Draft | None]:
-        """Hear the user out; returns what was heard and thought of it once the turn is over."""
+    def _listen(self) -> Generator[Step, Any, tuple[Turn | None, Draft | None]]:
+        """Hear the user out; returns the turn, and what was thought of it once it is over."""
         activity, manners = self._stages.activity, self._manners
         onset, last_voiced = activity.onset_after(self._answered), activity.last_voiced_sample
         if onset is None or last_voiced is None:
-            return None
+            return None, None
         if self._turn is None:
             self._turn = Turn(max(self._answered, onset - MARGIN))
         turn, silence_s = self._turn, (self._recording.end - 1 - last_voiced) / INPUT_HZ
         if not turn.heard and activity.voiced_samples_after(turn.onset) < manners.least_s * INPUT_HZ:
             if silence_s >= manners.endpoint_s:  # a click, a breath
                 self.end_turn()
-            return None
+            return None, None
         draft = self._still_good(turn, last_voiced)
         floor = decide(silence_s, manners, finished=draft.finished if draft else None)
         if floor is Floor.WAIT:
             yield from self._hear_a_piece(turn)
-            return None
+            return turn, None
         draft = draft or (yield from self._think(turn, last_voiced))
         self._draft = draft
         if decide(silence_s, manners, finished=draft.finished) is not Floor.ANSWER:
-            return None
+            return turn, None
         self.end_turn()
-        return draft
+        return turn, draft
 
     def _still_good(self, turn: Turn, last_voiced: int) -> Draft | None:
         """The draft at hand, unless the user went on; then a long one's words are kept, and not heard again."""
@@ -181,8 +186,8 @@ class PocketModel:
     def _hear(self, start: int, end: int) -> Generator[Step, Any, str]:
         speech, hearing = self._recording.cut(start, end), self._stages.hearing
         window = window_s(len(speech))
-        yield Step("hearing", (window,), lambda ticks: int(ticks), lambda: hearing.listen(speech))
-        heard = yield Step("transcript", (window,), lambda heard: len(heard.tokens), hearing.write)
+        yield Step("hearing", (window * TICKS_PER_S,), int, lambda: hearing.listen(speech))
+        heard = yield Step("transcript", (1,), lambda heard: len(heard.tokens), hearing.write)
         text: str = heard.text
         return text
 
@@ -193,21 +198,22 @@ class PocketModel:
             text = turn.with_words((yield from self._hear(turn.onset, last_voiced + MARGIN)))
         if not text:
             return Draft(last_voiced, "", None)
-        voice = self._stages.voice
-        intent = find_intent(text, Context(self._now(), self._figures, self._last_reply, voice.pace))
-        answer = self._told(intent) if intent else Answer("model", voice.speech())
-        if answer is None:
-            return Draft(last_voiced, text, None)
-        if not intent:
+        speech, intent = self._stages.voice.speech(), self._intent(text)
+        if intent is None:
+            answer = Answer("model", speech)
             yield from self._ask(text)
             yield from self._write(answer)
+        elif intent.say:
+            answer = Answer("intent", speech, intent.say, written=True)
+        else:
+            return Draft(last_voiced, text, None, intent.pace)
         yield from self._pronounce(answer, OUTPUT_HZ)
-        return Draft(last_voiced, text, answer)
+        return Draft(last_voiced, text, answer, intent.pace if intent else None)
 
-    def _told(self, intent: Intent) -> Answer | None:
-        if intent.pace is not None:
-            self._stages.voice.pace = intent.pace
-        return Answer("intent", self._stages.voice.speech(), intent.say, written=True) if intent.say else None
+    def _intent(self, text: str) -> Intent | None:
+        """What a program knows of all that was said, or of its last sentence: "Hello there. What time is it?"."""
+        context = Context(self._now(), self._figures, self._last_reply, self._stages.voice.pace)
+        return find_intent(text, context) or find_intent(SENTENCE.split(text)[-1], context)
 
     # Speaking --------------------------------------------------------------------------------------------------------
 
@@ -231,7 +237,7 @@ class PocketModel:
             clause = answer.take_clause(hurry=speech.queued_samples < OUTPUT_HZ, whole=voice.whole)
             if not clause:
                 return
-            audio = yield Step("voice", (1,), len, partial(voice.say, clause))
+            audio = yield Step("voice", (1,), 1, partial(voice.say, clause))
             speech.add(clause, audio)
 
     def _speak(self, answer: Answer, heard: tuple[Said, ...] = ()) -> Generator[Step, Any, Outcome]:
@@ -254,8 +260,8 @@ class PocketModel:
         self._answer = self._unanswered = None
         if said:
             self._last_reply = said
-        elif flush:  # nobody heard it, and the user goes on: the turn was not over
-            self._turn = Turn(self._answered, heard=self._asked.rstrip(".?!"))
+        elif flush and self._asked and self._recording.end - self._asked.onset < LONGEST_PIECE_S * INPUT_HZ:
+            self._turn = self._asked  # nobody heard it, and the user goes on: the turn was not over, and is heard anew
         if not flush:  # a cough under the answer was no turn; a voice that goes on is one
             self._answered = self._voice_going_on() or self._recording.end
         lines = [

@@ -5,7 +5,7 @@ from engine.models.pocket.voice_timelines import voice_timelines
 from engine.models.pocket.words_timelines import SMOLLM2, WordsSizes, words_timelines
 from engine.stage import Timeline
 
-LONGEST_HEARD_S = 14  # a longer turn is heard in pieces, so that the unit that answers it stays short
+LONGEST_HEARD_S = 10  # a longer turn is heard in pieces, so that the unit that answers it stays short
 
 
 def timelines(words: WordsSizes | None = None) -> tuple[Timeline, ...]:

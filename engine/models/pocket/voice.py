@@ -5,11 +5,12 @@ runtime but for `stock`, which speaks an answer as a whole. Knows no unit and no
 """
 
 import json
+import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnxruntime
 import soxr
 from numpy.typing import NDArray
 
@@ -109,12 +110,17 @@ def _read_config(path: Path) -> tuple[dict[str, int], int]:
         raise BadWeights(f"{path.name} is no voice's description ({error})", "the released file", FETCH) from error
 
 
-def _open_session(path: Path, seed: int, threads: int) -> onnxruntime.InferenceSession:
+def _open_session(path: Path, seed: int, threads: int) -> Any:
     if not path.is_file():
         raise MissingWeights(f"no {path.name}", "the voice's files", FETCH)
+    # Else importing it writes an identifier to the user's home and sends it to its makers (seen in 1.32).
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.enable_mem_pattern = False  # it keeps a plan for every length ever spoken
+    if threads:
+        options.enable_mem_pattern = False  # it keeps a plan for every length ever spoken
     onnxruntime.set_seed(seed)  # read once, as the session is made
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

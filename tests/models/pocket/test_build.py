@@ -8,6 +8,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from engine.arena import Arena
+from engine.chunk import Chunk
 from engine.models.pocket import timelines
 from engine.models.pocket.build import build
 from engine.models.registry import Built
@@ -31,13 +32,17 @@ def recording(*questions: str) -> NDArray[np.float32]:
 
 def hold(built: Built, chunks: NDArray[np.float32]) -> list[Outcome]:
     """Hold the conversation without a clock, each unit's audio played by the next one's end."""
+    shapes = {(graph.stage, graph.shape) for graph in built.model.plan.shapes}
     plan, position, outcomes, unplayed = built.model.plan, built.model.plan.start, list[Outcome](), 0
-    for chunk in chunks:
+    for index, samples in enumerate(chunks):
         built.arena.commit_needed(plan.ahead(position))
+        chunk = Chunk(index, index * RATE_HZ, samples)
         steps, result = built.model.unit(chunk, SoFar(unplayed_samples=unplayed)), None
         try:
             while True:
-                result = steps.send(result).run()
+                step = steps.send(result)
+                assert (step.stage, step.shape) in shapes
+                result = step.run()
         except StopIteration as end:
             outcome: Outcome = end.value
         unplayed = max(0, unplayed - 24_000) + len(outcome.audio)
@@ -64,6 +69,7 @@ def test_cadence_says_what_the_library_says_to_the_bit() -> None:
         before = addresses(built.arena, built)
         held[runtime] = hold(built, chunks)
         assert addresses(built.arena, built) == before
+        assert built.arena.resident_bytes == built.arena.committed_bytes  # nothing was touched that was not committed
     ours, theirs = held["cadence"], held["library"]
     assert lines(ours)[:2] == [
         ("heard", "What is the capital of France?"),

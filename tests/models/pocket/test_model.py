@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.chunk import Chunk
 from engine.models.pocket.hearing import Heard
 from engine.models.pocket.model import INPUT_HZ, OUTPUT_HZ, PocketModel
 from engine.models.pocket.segments import SpeechSegments
@@ -35,6 +36,9 @@ class Activity:
         self._heard, self._frames = self._heard[count * FRAME :], self._frames + count
         return count
 
+    def frames_in(self, samples: int) -> int:
+        return (len(self._heard) + samples) // FRAME
+
     def __getattr__(self, name: str) -> object:
         return getattr(self._segments, name)
 
@@ -53,9 +57,16 @@ class Ears:
         return 50
 
     def write(self) -> Heard:
-        levels = [float(level) for level in np.round(self._piece, 2)]
+        levels = [float(level) for level in np.round(self._piece, 4)]
         runs = [level for index, level in enumerate(levels) if index == 0 or level != levels[index - 1]]
         return Heard(" ".join(self._phrases[level] for level in runs if level))
+
+
+class Anything(dict[str, str]):
+    """Has the same answer to everything."""
+
+    def __missing__(self, key: str) -> str:
+        return "That is a long answer to a short question of yours."
 
 
 class Words:
@@ -111,6 +122,7 @@ class Talk:
     outcomes: list[Outcome] = field(default_factory=list)
     stages: list[list[str]] = field(default_factory=list)
     unplayed: int = 0
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         self.ears, self.words, self.voice = Ears(self.phrases), Words(self.answers), Voice()
@@ -122,7 +134,9 @@ class Talk:
 
     def hear(self, audio: Audio) -> "Talk":
         assert len(audio) % INPUT_HZ == 0
-        for chunk in audio.reshape(-1, INPUT_HZ):
+        for samples in audio.reshape(-1, INPUT_HZ):
+            index = self.skipped + len(self.outcomes)
+            chunk = Chunk(index, index * INPUT_HZ, samples)
             steps, ran, result = self.model.unit(chunk, SoFar(unplayed_samples=self.unplayed)), [], None
             try:
                 while True:
@@ -226,11 +240,43 @@ def test_a_cough_does_not_interrupt() -> None:
 
 def test_going_on_before_the_answer_sounded_joins_both_halves() -> None:
     phrases = {0.5: "What is the capital.", 0.25: "of France?"}
-    answers = {**ANSWERS, "What is the capital.": "It is money.", "What is the capital of France?": ANSWERS[FRANCE]}
-    talk = Talk(phrases, answers).hear(said(9, (0.1, 1.3, 0.5), (2.1, 2.8, 0.25)))
-    assert talk.words.asked[-1] == FRANCE
+    joined = "What is the capital. of France?"
+    talk = Talk(phrases, {"What is the capital.": "It is money.", joined: ANSWERS[FRANCE]})
+    talk.hear(said(9, (0.1, 1.3, 0.5), (2.1, 2.8, 0.25)))
     assert ("unsaid", "It is money.") in talk.lines
-    assert talk.lines[-2:] == [("heard", FRANCE), ("said", ANSWERS[FRANCE])]
+    assert talk.lines[-2:] == [("heard", joined), ("said", ANSWERS[FRANCE])]
+
+
+def test_questions_that_nobody_waits_an_answer_for_do_not_pile_up() -> None:
+    levels = {(index + 1) / 16: f"Question {index}?" for index in range(8)}
+    talk = Talk(levels, {})
+    talk.words._answers = Anything()  # type: ignore[assignment]
+    talk.hear(said(40, *((3 * index + 0.1, 3 * index + 1.3, level) for index, level in enumerate(levels))))
+    assert max(len(asked.split("?")) - 1 for asked in talk.words.asked) <= 3
+    assert talk.lines[-2][1].endswith("Question 7?")
+
+
+def test_of_several_sentences_a_program_answers_the_last() -> None:
+    talk = Talk({0.5: "Hello there. What time is it?"}, {}).hear(said(7, (0.2, 1.2, 0.5)))
+    assert talk.words.asked == []
+    assert "3:20" in talk.lines[-1][1]
+
+
+def test_a_pace_that_was_only_drafted_is_forgotten() -> None:
+    phrases = {0.5: "Speak slower.", 0.25: "than a snail is what I said."}
+    whole = "Speak slower. than a snail is what I said."
+    talk = Talk(phrases, {whole: "I see."}).hear(said(8, (0.2, 1.7, 0.5), (2.05, 3.2, 0.25)))
+    assert talk.words.asked == [whole]
+    assert talk.voice.pace == 1.0
+    assert Talk({0.5: "Speak slower."}, {}).hear(said(8, (0.2, 1.7, 0.5))).voice.pace < 1.0
+
+
+def test_dropped_chunks_are_silence_at_their_place() -> None:
+    talk = Talk({0.5: FRANCE}, ANSWERS).hear(said(2))
+    talk.skipped = 3
+    talk.hear(said(6, (0.2, 1.2, 0.5)))
+    (begins,) = [outcome.last_voiced_sample for outcome in talk.outcomes if outcome.last_voiced_sample is not None]
+    assert begins == pytest.approx((5 + 1.2) * INPUT_HZ, abs=FRAME)
 
 
 def test_a_click_is_no_turn() -> None:
@@ -260,16 +306,16 @@ def test_a_long_turn_is_heard_in_pieces_and_answered_whole() -> None:
     phrases = {0.5: "one", 0.25: "two", 0.75: RAIN}
     whole = f"one two {RAIN}"
     talk = Talk(phrases, {whole: "Good.", "one": "a", "one two": "b", "two": "c"})
-    talk.hear(said(27, (0.2, 9.7, 0.5), (10.05, 19.7, 0.25), (20.05, 21.2, 0.75)))
+    talk.hear(said(20, (0.2, 6.7, 0.5), (7.05, 13.7, 0.25), (14.05, 15.2, 0.75)))
     assert ("heard", whole) in talk.lines
-    assert max(talk.ears.listened_s) < 14
+    assert max(talk.ears.listened_s) < 10
     assert talk.ears.listened_s[-1] < 3  # the turn's end waits for little
 
 
 def test_a_long_turn_that_ends_as_its_last_piece_does_is_answered() -> None:
-    talk = Talk({0.5: "One."}, {"One.": "Good."}).hear(said(16, (0.0, 12.0, 0.5)))
+    talk = Talk({0.5: "One."}, {"One.": "Good."}).hear(said(12, (0.0, 8.0, 0.5)))
     assert talk.lines == [("heard", "One."), ("said", "Good.")]
-    assert talk.ears.listened_s == [12.0]
+    assert talk.ears.listened_s == [8.0]
 
 
 def test_a_stage_that_failed_is_forgotten() -> None:

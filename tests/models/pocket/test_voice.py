@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +14,8 @@ from engine.models.pocket.speech import AUDIBLE_LEVEL
 from engine.models.pocket.voice import MODEL, Voice
 from engine.models.pocket.voice_timelines import RATE_HZ, voice_timelines
 from engine.plan import plan
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +103,17 @@ def test_one_seed_says_the_same_and_another_does_not(weights_dir: Callable[[str]
     assert not any(map(np.array_equal, first, other))
 
 
-def test_the_voices_clock_runs_while_it_speaks() -> None:
+def test_a_clause_is_a_launch_of_one_shape_without_state() -> None:
     described = plan(voice_timelines(), cadence=Rate(1), script="LSSL")
-    assert [shape.shape for shape in described.shapes] == [(RATE_HZ,)]
+    assert [shape.shape for shape in described.shapes] == [(1,)]
     assert described.max_bytes == 0
+
+
+@pytest.mark.weights("pocket-joe")
+def test_speaking_leaves_nothing_in_the_users_home(weights_dir: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = str(weights_dir("pocket-joe"))
+    code = f"from pathlib import Path; from engine.models.pocket.voice import Voice; Voice(Path({folder!r}))"
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in str(path).lower()]
