@@ -8,7 +8,7 @@ from math import ceil
 
 from engine.errors import AskedWrongly, UnboundedState
 from engine.plan.advance import SHIFT, Declared, grow
-from engine.stage import Quota, Ring, StateSpec, Tail, Ticking, Trim
+from engine.stage import AtLimit, Quota, Ring, StateSpec, Tail, Ticking, Trim
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,23 @@ def _bound(name: str, spec: StateSpec, launch: int, unit: int, units: int | None
         over = keep.over // keep.repeats
         _fits(name, spec.initial, over)
         brings = unit if keep.each_unit else launch
-        if keep.kept(over + brings) <= over:
-            # By how far kept segments move depends on how much is over: the least, the most, and steps between.
-            grown = [grow(spec, over, new) for new in {*range(1, brings, max(1, brings // 128)), brings}]
-            grown += [grow(spec, over, brings, trims=False)] if keep.each_unit else []
-            return max(one.most for one in grown), max(one.shift for one in grown)
+        # How much is kept, and how far it moves, depends on how much is over, and on no law simpler than trying it all.
+        grown = [grow(spec, over, new) for new in range(brings + 1)]
+        if any(one.after > over for one in grown):
+            raise UnboundedState(
+                f"{name} grows by up to {unit} ticks a unit, and its trim can leave more than {over} of them",
+                "a trim that leaves no more than it lets stand",
+                "correct the model's timelines",
+            )
+        grown += [grow(spec, over, brings, trims=False)] if keep.each_unit else []
+        return max(one.most for one in grown), max(one.shift for one in grown)
+    if spec.limit is not None and spec.at_limit is AtLimit.RESET and spec.initial + launch > spec.limit:
+        raise AskedWrongly(
+            f"{name} starts again with {spec.initial} ticks at its limit of {spec.limit}, and a launch can bring "
+            f"{launch} more",
+            f"a limit of at least {spec.initial + launch}",
+            "correct the model's timelines",
+        )
     ends = [] if units is None else [spec.initial + unit * units]
     if spec.limit is not None:
         ends.append(spec.limit)
