@@ -1,12 +1,11 @@
 """Writes a file wholly or not at all. Knows nothing of what is in it; any thread."""
 
-import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from engine.errors import NoRoom
+from engine.part_file import PartFile
 
 
 @contextmanager
@@ -14,12 +13,13 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yields a path beside `path` to write to; it takes `path`'s place when the block ends well, and goes when not.
 
     Raises:
+        AskedWrongly: What is at `path` is no file.
         NoRoom: The system refused to write.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    part = PartFile(path)
     try:
-        yield part
-        os.replace(part, path)
+        yield part.path
+        part.finish()
     except OSError as error:
         raise NoRoom(
             f"{path} cannot be written ({error.strerror or error})",
@@ -27,4 +27,4 @@ def whole_file(path: Path) -> Iterator[Path]:
             "name another",
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        part.drop()

@@ -6,12 +6,15 @@ thread alone.
 """
 
 import json
+import sys
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from engine.errors import NoRoom
+from engine.part_file import PartFile
 from engine.timing.privacy import scrubbed
 from engine.timing.records import End, Record, SessionHeader, Transcript
 from engine.timing.totals import Totals
@@ -36,14 +39,20 @@ class LogWriter:
     As a context manager it closes with an `end` line that says whether the session finished, was stopped, or failed.
 
     Args:
-        path: The file to write; one that exists is replaced.
+        path: The file to write; one that exists is replaced once the first line is whole.
         header: Line 1.
         transcript: Whether the session's owner asked for transcript lines; without it they are not written.
         on_lost: Told once, where the disk stops taking lines; the session goes on.
 
+    Attributes:
+        lost: Why the log lacks its last lines; None as long as it took every line.
+
     Raises:
-        NoRoom: The file cannot be opened or take its first line.
+        AskedWrongly: What is at `path` is no file.
+        NoRoom: The file cannot be opened or take its first line, or another session is writing it.
     """
+
+    lost: NoRoom | None = None
 
     def __init__(
         self, path: Path, header: SessionHeader, *, transcript: bool = False, on_lost: Callable[[NoRoom], None]
@@ -52,26 +61,20 @@ class LogWriter:
         self._transcript = transcript
         self._on_lost = on_lost
         self._totals = Totals()
-        self._kept_bytes = 0
         self._closed = False
         first = line_of(header)
+        self._kept_bytes = len(first)
+        part = PartFile(path)
         try:
-            self._file = path.open("wb", buffering=0)  # every line reaches the system as it is written
+            self._file = _begun(part, first)
         except OSError as error:
             raise NoRoom(
-                f"the timing log {path} cannot be opened ({error.strerror})", "a folder to write to", "name another"
+                f"the timing log {path} cannot be begun ({error.strerror})",
+                "a folder with room and leave to write",
+                "name another",
             ) from error
-        try:
-            self._append(first)
-        except OSError as error:
-            self._file.close()
-            if path.is_file():  # and not a device
-                path.unlink()
-            raise NoRoom(
-                f"the timing log {path} took no line ({error.strerror})",
-                "room on its disk",
-                "free some or name another",
-            ) from error
+        finally:
+            part.drop()
 
     def write(self, record: Record) -> None:
         """Append one line, and count it in the totals.
@@ -104,9 +107,7 @@ class LogWriter:
         return self._totals.end("finished")
 
     def _append(self, line: bytes) -> None:
-        rest = memoryview(line)
-        while rest:  # a raw write may take a part of the line, and then fail
-            rest = rest[self._file.write(rest) :]
+        _write_whole(self._file, line)
         self._kept_bytes += len(line)
 
     def _lose(self, error: OSError) -> None:
@@ -116,13 +117,12 @@ class LogWriter:
             pass  # the reader lets go of a last line that was cut short
         finally:
             self._file.close()
-        self._on_lost(
-            NoRoom(
-                f"the timing log {self.path} takes no more lines ({error.strerror})",
-                "room on its disk",
-                "the session goes on without a log",
-            )
+        self.lost = NoRoom(
+            f"the timing log {self.path} takes no more lines ({error.strerror}) and is cut short",
+            "room on its disk",
+            "the session goes on without a log",
         )
+        self._on_lost(self.lost)
 
     def __enter__(self) -> Self:
         return self
@@ -136,3 +136,44 @@ class LogWriter:
             self.close("stopped")
         else:
             self.close(f"failed: {kind.__name__}: {error}")
+
+
+def _begun(part: PartFile, first: bytes) -> FileIO:
+    """A log in its place, its first line in it and no other session's; an older one stays until that line is whole."""
+    with part.path.open("wb", buffering=0) as file:
+        _write_whole(file, first)
+    if part.place.exists() and sys.platform != "win32":  # where Windows would not replace an open file in any case
+        with part.place.open("rb") as older:
+            _lock(older.fileno())
+    part.finish()
+    file = part.place.open("ab", buffering=0)  # every line reaches the system as it is written
+    try:
+        _lock(file.fileno())
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _lock(descriptor: int) -> None:
+    """Hold an open file until it is closed.
+
+    Raises:
+        OSError: Another session holds it.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OSError(error.errno, "another session is writing it") from None
+    except OSError:
+        pass  # a file system without locks
+
+
+def _write_whole(file: FileIO, line: bytes) -> None:
+    rest = memoryview(line)
+    while rest:  # a raw write may take a part of the line, and then fail
+        rest = rest[file.write(rest) :]

@@ -1,10 +1,12 @@
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from engine.errors import NoRoom
+from engine.errors import AskedWrongly, NoRoom
 from engine.export.atomic import whole_file
 
 
@@ -45,6 +47,39 @@ def test_a_folder_that_is_not_there_or_in_the_way_is_said(tmp_path: Path) -> Non
     with pytest.raises(NoRoom, match=r"cannot be written \(No such file or directory\)"):
         write(tmp_path / "none" / "out.csv")
     (tmp_path / "out.csv").mkdir()
-    with pytest.raises(NoRoom, match="cannot be written"):
-        write(tmp_path / "out.csv")
+    with pytest.raises(NoRoom, match=r"cannot be written \(File name too long\)"):
+        write(tmp_path / ("n" * 300))
+    for taken in (tmp_path / "out.csv", Path(os.devnull)):
+        with pytest.raises(AskedWrongly, match="it is no file"):
+            write(taken)
     assert os.listdir(tmp_path) == ["out.csv"]
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_folder_that_takes_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "unlink", refuse)  # as on a disk that is read-only, even where nothing is to unlink
+    with pytest.raises(NoRoom, match="Read-only file system"), whole_file(tmp_path / "out.csv"):
+        refuse()
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("the old one")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    with whole_file(tmp_path / "link.csv") as part:
+        part.write_text("the new one")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "the new one"
+
+
+def test_what_a_process_left_that_died_is_swept(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    stale, alive, other = (f".[a].wav.{gone.pid}.part", f".[a].wav.{os.getppid()}.part", f".b.wav.{gone.pid}.part")
+    for name in (stale, alive, other):
+        (tmp_path / name).write_text("")
+    with whole_file(tmp_path / "[a].wav") as part:
+        part.write_text("x")
+    assert sorted(os.listdir(tmp_path)) == sorted([alive, other, "[a].wav"])

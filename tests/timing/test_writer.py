@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import NoRoom
+from engine.errors import AskedWrongly, NoRoom
 from engine.timing import AudioRecord, End, Fault, LogWriter, Record, Transcript, read_log
 from engine.timing.writer import line_of
 from tests.made_up_sessions import conversation, header, records, unit, write
@@ -160,20 +161,53 @@ def test_a_full_disk_costs_the_log_and_not_the_session(tmp_path: Path, room: int
     assert whole.endswith(b"\n")  # nothing half-written
     kept = sum(line["type"] == "unit" for line in lines(path))
     assert [r.index for r in read_log(path).units()] == list(range(kept))
-    assert len(told) == 1
+    assert told == [log.lost]
+    assert "is cut short" in str(told[0])
     assert "goes on without a log" in str(told[0])
 
 
+@pytest.fixture
+def files_of_at_most_100_bytes() -> Iterator[None]:
+    """A disk that takes less than a log's first line."""
+    resource = pytest.importorskip("resource", reason="this system cannot limit a file's size")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 def test_a_log_that_cannot_begin_says_so_at_once(tmp_path: Path) -> None:
-    with pytest.raises(NoRoom, match="cannot be opened"):
+    with pytest.raises(NoRoom, match=r"cannot be begun \(No such file"):
         LogWriter(tmp_path / "no such folder" / "log.jsonl", header(), on_lost=no_loss)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_disk_full_from_the_start_says_so_at_once() -> None:
-    with pytest.raises(NoRoom, match="took no line"):
-        LogWriter(Path("/dev/full"), header(), on_lost=no_loss)
-    assert Path("/dev/full").exists()
+@pytest.mark.usefixtures("files_of_at_most_100_bytes")
+def test_a_disk_full_from_the_start_spares_the_older_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("an older log")
+    with pytest.raises(NoRoom, match="cannot be begun"):
+        LogWriter(path, header(), on_lost=no_loss)
+    assert path.read_text() == "an older log"
+    assert os.listdir(tmp_path) == ["log.jsonl"]
+
+
+def test_a_device_is_no_place_for_a_log() -> None:
+    with pytest.raises(AskedWrongly, match="it is no file"):
+        LogWriter(Path(os.devnull), header(), on_lost=no_loss)
+    assert not Path(os.devnull).is_file()
+
+
+def test_two_sessions_never_write_one_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with LogWriter(path, header(), on_lost=no_loss) as log:
+        log.write(unit(0))
+        with pytest.raises(NoRoom):
+            LogWriter(path, header(), on_lost=no_loss)
+        log.write(unit(1))
+    assert [line["type"] for line in lines(path)] == ["session", "unit", "unit", "end"]
+    assert os.listdir(tmp_path) == ["log.jsonl"]
+    write(path, [unit(0)])  # it is free again
+    assert len(lines(path)) == 3
 
 
 def test_totals_can_be_read_while_it_runs(tmp_path: Path) -> None:
