@@ -8,6 +8,7 @@ from engine.cadence.verdict import verdict
 from engine.timing import Log, SessionHeader
 
 SAME = 0.005  # ratios nearer to one than this are called the same
+MOST_TIMES = 100  # a ratio beyond is told as that: it compares a time with next to none
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def _faster(one_ms: float, other_ms: float) -> str:
     ratio = one_ms / other_ms
     if abs(ratio - 1) <= SAME:
         return "the same"
-    return f"{ratio:.2f}x faster" if ratio > 1 else f"{1 / ratio:.2f}x slower"
+    times, how = (ratio, "faster") if ratio > 1 else (1 / ratio, "slower")
+    return f"{times:.2f}x {how}" if times < MOST_TIMES else f"over {MOST_TIMES} times {how}"
 
 
 def _less(one: int, other: int) -> str:

@@ -6,10 +6,11 @@ than can be drawn, neighbours become one row that shows the tightest of them, so
 One pass, bounded memory. Pure; any thread.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TypeVar
 
 from engine.timing import UnitRecord
@@ -17,7 +18,7 @@ from engine.timing import UnitRecord
 NS_PER_SECOND = 1_000_000_000
 Number = TypeVar("Number", int, float)
 SHORT_UNIT_NS = NS_PER_SECOND // 2
-WAITING = "(waiting)"  # the chunk is there, the engine is not: the unit before ran late
+WAITING = "(waiting)"  # the chunk is there, the engine is still at the unit before
 OTHER = "(other)"  # the engine's own work between stages
 
 
@@ -86,9 +87,8 @@ class Row:
 
 def rows_of(units: Iterable[UnitRecord]) -> Iterator[Row]:
     """A row a unit, or a row a second where units are short."""
-    numbered = ((_second_of(unit), unit) for unit in units)
-    for _, group in groupby(numbered, key=lambda pair: pair[0]):
-        yield _row([unit for _, unit in group])
+    for _, group in groupby(_painted(units), key=lambda pair: _second_of(pair[0])):
+        yield _row(*zip(*group, strict=True))
 
 
 def thinned(rows: Iterable[Row], most: int) -> tuple[list[Row], int]:
@@ -121,7 +121,15 @@ def _second_of(unit: UnitRecord) -> tuple[int, int]:
     return (-1, unit.arrival_ns // NS_PER_SECOND)
 
 
-def _row(units: list[UnitRecord]) -> Row:
+def _painted(units: Iterable[UnitRecord]) -> Iterator[tuple[UnitRecord, list[Span]]]:
+    """Each unit with its spans, which depend on when the unit before it was done."""
+    before_ns = -math.inf
+    for unit in units:
+        yield unit, list(_spans(unit, before_ns))
+        before_ns = unit.finish_ns
+
+
+def _row(units: tuple[UnitRecord, ...], spans: tuple[list[Span], ...]) -> Row:
     events = Counter(str(unit.event) for unit in units)
     return Row(
         first=units[0].index,
@@ -133,7 +141,7 @@ def _row(units: list[UnitRecord]) -> Row:
         arrival_ns=units[0].arrival_ns,
         deadline_ns=units[-1].deadline_ns,
         slack_ms=min(unit.slack_ms for unit in units),
-        spans=tuple(_spans(units[0]) if len(units) == 1 else _load(units)),
+        spans=tuple(spans[0] if len(units) == 1 else _load(chain.from_iterable(spans))),
         worst_delay_ms=_most(unit.response_delay_ms for unit in units),
         events=tuple(events.items()),
         overruns=sum(unit.overrun for unit in units),
@@ -142,8 +150,8 @@ def _row(units: list[UnitRecord]) -> Row:
     )
 
 
-def _spans(unit: UnitRecord) -> Iterator[Span]:
-    """One unit's time from arrival to finish, each moment once."""
+def _spans(unit: UnitRecord, before_ns: float) -> Iterator[Span]:
+    """One unit's time from arrival to finish, each moment once; the unit before it was done at `before_ns`."""
     at = 0.0
 
     def until(name: str, end_ns: float) -> Iterator[Span]:
@@ -152,20 +160,19 @@ def _spans(unit: UnitRecord) -> Iterator[Span]:
         if at > start:
             yield Span(name, start, at)
 
-    yield from until(WAITING, unit.start_ns)
+    yield from until(WAITING, min(before_ns, unit.start_ns))
     for stage in unit.stages:
         yield from until(OTHER, stage.start_ns)
         yield from until(stage.name, stage.start_ns + stage.wall_ms * 1e6)
     yield from until(OTHER, unit.finish_ns)
 
 
-def _load(units: list[UnitRecord]) -> Iterator[Span]:
+def _load(spans: Iterable[Span]) -> Iterator[Span]:
     """The work of several units, pushed together stage by stage; waiting is no work."""
     times: dict[str, float] = {}
-    for unit in units:
-        for span in _spans(unit):
-            if span.name != WAITING:
-                times[span.name] = times.get(span.name, 0.0) + span.end_ms - span.start_ms
+    for span in spans:
+        if span.name != WAITING:
+            times[span.name] = times.get(span.name, 0.0) + span.end_ms - span.start_ms
     at = 0.0
     for name in sorted(times, key=lambda name: name == OTHER):
         yield Span(name, at, at + times[name])

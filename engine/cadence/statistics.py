@@ -79,7 +79,7 @@ class Statistics:
         gap_ms: Silence heard where speech was due.
         overflows: Times the capture ring was full.
         dropped_ms: Microphone audio lost.
-        dead_air_ms: Silence that the user sat through: all response delays and gaps.
+        dead_air_ms: Silence that the user sat through: all response delays, and all gaps outside of them.
         faults: Fault records.
         resets: Reset records.
         peak_rss: Bytes; None where the system gave none.
@@ -147,6 +147,8 @@ class _Tally:
         self._minutes, self._rss = array("d"), array("d")
         self._overruns = self._underflows = self._overflows = self._committed = self._reserved = self._tightest = 0
         self._gap_ms = self._dropped_ms = 0.0
+        self._late_ms = 0.0  # by which an answer that has just begun was late: its delay holds that part of a gap
+        self._gap_outside_ms = 0.0
         self._least_slack_ms = float("inf")
         self._device: int | None = None
 
@@ -159,8 +161,6 @@ class _Tally:
         self._overruns += unit.overrun
         if unit.slack_ms < self._least_slack_ms:
             self._least_slack_ms, self._tightest = unit.slack_ms, unit.index
-        if unit.response_delay_ms is not None:
-            self._delay.append(unit.response_delay_ms)
         for name, ms in stage_times_ms(unit).items():
             self._stages.setdefault(name, array("d")).append(ms)
         for stage in unit.stages:
@@ -169,6 +169,13 @@ class _Tally:
         self._add_memory(unit)
 
     def _add_audio(self, unit: UnitRecord) -> None:
+        if unit.response_delay_ms is not None:
+            self._delay.append(unit.response_delay_ms)
+            self._late_ms = max(0.0, -unit.slack_ms)
+        inside_ms = min(unit.audio.gap_ms, self._late_ms)
+        self._gap_outside_ms += unit.audio.gap_ms - inside_ms
+        # The gap is counted once the late audio has sounded: in this unit, or as the next one begins.
+        self._late_ms = 0.0 if unit.response_delay_ms is None else self._late_ms - inside_ms
         self._underflows += unit.audio.underflows
         self._overflows += unit.audio.overflows
         self._gap_ms += unit.audio.gap_ms
@@ -201,7 +208,7 @@ class _Tally:
             gap_ms=self._gap_ms,
             overflows=self._overflows,
             dropped_ms=self._dropped_ms,
-            dead_air_ms=sum(self._delay) + self._gap_ms,
+            dead_air_ms=sum(self._delay) + self._gap_outside_ms,
             faults=self.faults,
             resets=self.resets,
             peak_rss=int(max(self._rss)) if self._rss else None,

@@ -4,6 +4,7 @@ A last line cut short (a crash, a full disk, a session still running) is let go 
 schema 1 is refused with its line. Knows nothing of statistics. Enter from any thread.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ def read_log(path: Path) -> Log:
         try:
             first = next(_lines(file, path), b"")
             header = _header(path, first)
-            last = _last_line(file, len(first))
+            last = _last_line(file, file.tell())
         except OSError as error:
             raise BadLog(f"{path} cannot be read ({error.strerror})") from error
     end, cut_short = None, False
@@ -107,7 +108,7 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
         number += 1
         if len(line) > MAX_LINE_BYTES:
             raise _bad_line(path, number, f"longer than {MAX_LINE_BYTES >> 20} MiB")
-        yield line
+        yield line.removeprefix(BOM_UTF8) if number == 1 else line  # an editor on Windows may have put it there
 
 
 def _header(path: Path, line: bytes) -> SessionHeader:

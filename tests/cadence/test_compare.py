@@ -23,6 +23,16 @@ def test_two_sessions_stand_side_by_side(tmp_path: Path) -> None:
     assert backwards["words, median"].endswith("2.00x slower")
 
 
+def test_next_to_nothing_is_not_told_to_five_figures(tmp_path: Path) -> None:
+    a = read_log(write(tmp_path / "a.jsonl", [unit(0, work=[("words", 532.913), ("voice", 99.0)])]))
+    b = read_log(write(tmp_path / "b.jsonl", [unit(0, work=[("words", 0.01), ("voice", 1.0)])]))
+    lines = {line.split("   ")[0]: line for line in compare(a, b).splitlines()}
+    assert lines["words, median"].endswith("  over 100 times faster")
+    assert lines["voice, median"].endswith("  99.00x faster")
+    backwards = {line.split("   ")[0]: line for line in compare(b, a).splitlines()}
+    assert backwards["words, median"].endswith("  over 100 times slower")
+
+
 def test_what_spoils_a_comparison_is_said(tmp_path: Path) -> None:
     a = read_log(write(tmp_path / "a.jsonl", conversation(10)))
     b = read_log(write(tmp_path / "b.jsonl", conversation(40), header(model="moshi", device="another\x1b[2J GPU")))

@@ -38,8 +38,10 @@ def test_the_spans_of_any_row_are_disjoint_and_in_order(units: list[UnitRecord])
 
 
 def test_a_late_start_is_waiting_and_the_rest_is_told_from_stages() -> None:
-    (row,) = rows_of([unit(0, work=[("words", 100.0), ("voice", 50.0)], late_ms=20)])
-    assert [span.name for span in row.spans] == [WAITING, "words", OTHER, "voice", OTHER]
+    before = unit(0, work=[("words", 1010.0)])
+    _, row = rows_of([before, unit(1, work=[("words", 100.0), ("voice", 50.0)], late_ms=20)])
+    assert [span.name for span in row.spans] == [WAITING, OTHER, "words", OTHER, "voice", OTHER]
+    assert row.spans[0].end_ms == (before.finish_ns - before.deadline_ns) / 1e6  # from then on the engine was free
     assert sum(span.end_ms - span.start_ms for span in row.spans if span.name == "words") == 100
 
 
@@ -57,3 +59,9 @@ def test_short_units_are_folded_into_the_second_they_arrive_in() -> None:
         assert times["lm"] == 12 * row.units
         assert times["mimi"] == 4 * row.units
         assert 900 < row.cadence_ms < 1100
+
+
+def test_nothing_waits_for_a_unit_that_there_is_not_or_that_is_done() -> None:
+    for row in rows_of([unit(0, late_ms=20), unit(1, late_ms=20)]):
+        assert [span.name for span in row.spans] == [OTHER, "voice_activity", OTHER]
+        assert row.spans[0].start_ms == 0

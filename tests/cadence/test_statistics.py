@@ -3,6 +3,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from engine.cadence import Spread, measure, summary, verdict
 from engine.timing import AudioRecord, Fault, UnitRecord
@@ -58,6 +59,25 @@ def test_dead_air_is_what_the_user_waits_for_an_answer_and_sits_through_in_gaps(
     assert (figures.gap_ms, figures.underflows, figures.dead_air_ms) == (240, 4, 1740)
     assert "4 gaps, 0.24 s in all" in summary(figures)
     assert "80 ms lost, 2 overflows" in summary(figures)
+
+
+@pytest.mark.parametrize("counted_in", [1, 2])  # as it sounds, or as the next unit begins
+@pytest.mark.parametrize("gap_ms", [100.0, 300.0])
+def test_a_late_answer_is_waited_for_once(counted_in: int, gap_ms: float) -> None:
+    answer = unit(1, "SPEAK", [("words", 1199.1)], response_delay_ms=1500.0)  # 200 ms after its deadline
+    units = [unit(0), answer, unit(2, "SPEAK"), unit(3, "SPEAK")]
+    units[counted_in] = replace(units[counted_in], audio=AudioRecord(gap_ms=gap_ms, underflows=1))
+
+    assert answer.slack_ms == pytest.approx(-200)
+    assert measure(units).dead_air_ms == pytest.approx(1500 + max(0.0, gap_ms - 200))
+    assert measure(units).gap_ms == gap_ms
+
+
+def test_a_gap_later_in_a_late_answer_is_dead_air() -> None:
+    gap = AudioRecord(gap_ms=70.0, underflows=1)
+    units = [unit(0, "SPEAK", [("words", 1199.1)], response_delay_ms=1500.0), unit(1, "SPEAK"),
+             unit(2, "SPEAK", audio=gap)]  # fmt: skip
+    assert measure(units).dead_air_ms == 1570
 
 
 def test_a_leak_has_a_slope_and_a_still_memory_has_none() -> None:

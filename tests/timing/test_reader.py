@@ -47,6 +47,16 @@ def test_a_log_cut_anywhere_after_its_first_line_keeps_every_whole_line(tmp_path
         assert "no end line" in log.caveat
 
 
+@pytest.mark.parametrize("some", [[], [unit(0), unit(1)]])
+def test_a_byte_order_mark_before_the_first_line_is_no_part_of_it(tmp_path: Path, some: list[Record]) -> None:
+    path = write(tmp_path / "log.jsonl", some)
+    plain = list(read_log(path).records())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    log = read_log(path)
+    assert list(log.records()) == plain
+    assert (log.end, log.caveat) == (plain[-1], "")
+
+
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
