@@ -1,25 +1,21 @@
 """Reserved memory on Linux and macOS: one private anonymous mapping, committed by touch, given back with madvise."""
 
 import ctypes
+import errno
 import mmap
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
-import psutil
 
 from engine.errors import NoRoom
+from engine.memory.spare import available_bytes
 
 # Python names this flag from 3.13 on; the numbers are from Linux's <asm-generic/mman.h> and macOS's <sys/mman.h>.
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", {"linux": 0x4000, "darwin": 0x40}.get(sys.platform, 0))
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux's <asm-generic/mman-common.h>; 2.5 us a page, touching takes 6
 ASKED_AT_ONCE = 1 << 30  # bytes whose pages are asked about in one call: a vector of 256 KiB
-
-
-def available_bytes() -> int:
-    """Memory that can be had without swapping."""
-    return int(psutil.virtual_memory().available)
 
 
 class PosixMemory:
@@ -54,14 +50,13 @@ class PosixMemory:
 
     def commit(self, start: int, end: int) -> None:
         if end - start > (available := self._available_bytes()):
-            raise NoRoom(
-                f"the session's state needs {end - start:,} more bytes of memory; {available:,} are to be had",
-                "memory for the unit that comes next",
-                "close other programs, or declare a shorter session",
-            )
+            raise _no_room(end - start, f"{available:,} are to be had")
         try:
             self._mapping.madvise(POPULATE_WRITE, start, end - start)
-        except OSError:  # Linux before 5.14, macOS: touch each page, by writing what is there, which costs two faults
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise _no_room(end - start, f"the system refuses them ({error.strerror})") from error
+            # Linux before 5.14, macOS: touch each page, by writing what is there, which costs two faults
             touched = self.data[start : end : self.page_bytes]
             np.bitwise_or(touched, 0, out=touched)
 
@@ -81,3 +76,11 @@ class PosixMemory:
                 raise OSError(ctypes.get_errno(), "mincore did not tell which pages are resident")
             pages += int(np.count_nonzero(told & 1))
         return pages * self.page_bytes
+
+
+def _no_room(count: int, why: str) -> NoRoom:
+    return NoRoom(
+        f"the session's state needs {count:,} more bytes of memory; {why}",
+        "memory for the unit that comes next",
+        "close other programs, or declare a shorter session",
+    )

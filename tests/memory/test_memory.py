@@ -1,7 +1,9 @@
 """Both back ends keep one law: backed where committed, gone where released, at addresses that never move."""
 
+import errno
 import gc
 import mmap
+import os
 import subprocess
 import sys
 import weakref
@@ -78,6 +80,36 @@ def test_more_than_the_machine_can_spare_is_no_room_and_leaves_what_is_there():
         with pytest.raises(NoRoom, match="close other programs"):
             memory.commit(2 * PAGE, 8 * PAGE)
         assert memory.resident_bytes() == 2 * PAGE
+
+
+class Refusing:
+    """A mapping whose pages the system will not populate, for a reason."""
+
+    def __init__(self, reason: int) -> None:
+        self._reason = reason
+
+    def madvise(self, *_: int) -> None:
+        raise OSError(self._reason, os.strerror(self._reason))
+
+
+@pytest.mark.parametrize("reason", [errno.ENOMEM, errno.EFAULT, errno.EAGAIN])
+def test_a_system_that_has_none_is_no_room_and_nothing_is_touched(reason):
+    memory = PosixMemory(4 * PAGE)
+    memory._mapping = Refusing(reason)
+    with pytest.raises(NoRoom, match=f"the system refuses them .{os.strerror(reason)}"):
+        memory.commit(0, 4 * PAGE)
+    assert memory.resident_bytes() == 0
+
+
+def test_a_system_that_does_not_know_how_to_populate_has_its_pages_touched():
+    memory = PosixMemory(4 * PAGE)
+    memory.commit(0, PAGE)
+    memory.data[:PAGE] = 7
+    memory._mapping = Refusing(errno.EINVAL)
+    memory.commit(0, 3 * PAGE)
+    assert memory.resident_bytes() == 3 * PAGE
+    assert np.all(memory.data[:PAGE] == 7)
+    assert not memory.data[PAGE : 3 * PAGE].any()
 
 
 def test_a_view_outlives_its_memory():
