@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from engine.cadence.phrases import aligned, printable, size, spoken
 from engine.cadence.statistics import Spread, Statistics, measure
 from engine.cadence.verdict import verdict
+from engine.phrases import aligned, printable, size, spoken
 from engine.timing import Log, SessionHeader
 
 SAME = 0.005  # ratios nearer to one than this are called the same
@@ -33,7 +33,7 @@ def compare(log_a: Log, log_b: Log) -> str:
 def compared(a: Side, b: Side) -> str:
     """As `compare`, of sessions already measured."""
     rows = [["", "A", "B", "B against A"], *_identity(a.header, b.header), *_figures(a.figures, b.figures)]
-    lines = aligned(rows, "llll", gap="   ")
+    lines = aligned(rows, gap="   ")
     lines += ["", f"A: {verdict(a.figures)}", f"B: {verdict(b.figures)}"]
     return "\n".join([*lines, *(f"beware: {line}" for line in cautions(a, b))])
 

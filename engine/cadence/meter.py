@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.cadence.bars import FAR, SIGNS, Bars, BarStyle, letters
-from engine.cadence.phrases import aligned, printable, spoken
 from engine.cadence.rows import OTHER, WAITING, Row, rows_of, thinned
 from engine.cadence.statistics import Statistics
+from engine.phrases import aligned, printable, spoken
 from engine.timing import UnitRecord
 
 LEAST_WIDTH = 60

@@ -1,7 +1,7 @@
 """Says in words whether a session kept its cadence, and what its user felt. Pure; any thread."""
 
-from engine.cadence.phrases import MIB, aligned, counted, printable, size, spoken
 from engine.cadence.statistics import Statistics
+from engine.phrases import MIB, aligned, counted, printable, size, spoken
 from engine.timing import SessionHeader
 
 
@@ -60,7 +60,7 @@ def summary(figures: Statistics) -> str:
     rows.append(["memory", _memory(figures)])
     if figures.faults:
         rows.append(["faults", f"{figures.faults}, see the log's lines of the type fault"])
-    return "\n".join([verdict(figures), *("  " + line for line in aligned(rows, "ll"))])
+    return "\n".join([verdict(figures), *("  " + line for line in aligned(rows))])
 
 
 def _voice(figures: Statistics) -> str:

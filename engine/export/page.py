@@ -10,13 +10,13 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from engine.cadence.phrases import counted, printable, spoken
 from engine.cadence.rows import Row, rows_of, thinned
 from engine.cadence.statistics import Statistics, measure
 from engine.cadence.verdict import described, verdict
 from engine.export import panels
 from engine.export.palette import FAINT, INK, styles
 from engine.export.seconds import draw_seconds, draw_turns
+from engine.phrases import counted, printable, spoken
 from engine.timing import Log
 
 PAGE_INCHES = (11.0, 7.6)

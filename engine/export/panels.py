@@ -7,11 +7,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from engine.cadence.phrases import MIB, printable, size, spoken
 from engine.cadence.rows import Row
 from engine.cadence.statistics import Statistics
 from engine.export.palette import ALARM, GRID, INK, Look
 from engine.export.time_axis import label_times
+from engine.phrases import MIB, printable, size, spoken
 from engine.timing import UnitRecord
 
 NAME_LETTERS = 16

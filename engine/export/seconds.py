@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from engine.cadence.phrases import printable, spoken
 from engine.cadence.rows import OTHER, WAITING, Row
 from engine.export.palette import ALARM, FAINT, GRID, INK, Look
 from engine.export.time_axis import label_times
+from engine.phrases import printable, spoken
 
 MOST_CADENCES = 1.6  # how high the axis goes; a bar that is higher says by how much it was late
 MOST_DELAYS = 32  # more numbers than this would run into each other

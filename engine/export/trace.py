@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from engine.cadence.phrases import MIB
 from engine.cadence.verdict import described
 from engine.cadence.voice_spans import voice_spans
 from engine.export.atomic import whole_file
+from engine.phrases import MIB
 from engine.timing import Device, Fault, Log, Reset, StageRecord, UnitRecord
 
 TraceEvent = dict[str, Any]

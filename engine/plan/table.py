@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
+from engine.phrases import aligned, size
 from engine.plan.advance import SessionFull
 from engine.stage import After, Quota, Span, Timeline
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 SECONDS = (1, 10, 60)
 SHOWN = 8  # units of a cycle, and graphs, that are spelt out
-UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def describe(plan: "Plan") -> str:
@@ -46,7 +46,7 @@ def _stages(plan: "Plan") -> str:
         cycle = plan.cycles[line.name]
         repeats = f"after {cycle.warm_up}, every {cycle.length}" if cycle.length else "never"
         rows.append((line.name, _clock(line, rates), _drive(line), _takes(line), repeats))
-    return columns(rows)
+    return _columns(rows)
 
 
 def _clock(line: Timeline, rates: dict[str, Fraction]) -> str:
@@ -95,7 +95,7 @@ def _shapes(plan: "Plan") -> str:
         for name, span in spans:
             if span:
                 rows.append((line.name, name, _run([_unit_shapes(plan.unit(at).stages[line.name]) for at in span])))
-    return columns(rows)
+    return _columns(rows)
 
 
 def _unit_shapes(unit: "StageUnit") -> str:
@@ -129,7 +129,7 @@ def _states(plan: "Plan") -> str:
     totals = [size(plan.bytes_at(_last_unit(plan, seconds))) if needed else "-"
               for seconds, needed in zip(SECONDS, moments, strict=True)]  # fmt: skip
     rows.append(("all", "", "", "", "", *totals, size(plan.max_bytes)))
-    return columns(rows)
+    return _columns(rows)
 
 
 def _needed(plan: "Plan", seconds: int) -> dict[str, int] | None:
@@ -168,7 +168,7 @@ def _graphs(plan: "Plan") -> str:
             )
         )
     more = len(plan.shapes) - SHOWN
-    return columns(rows) + (f"\n... and {more} more" if more > 0 else "")
+    return _columns(rows) + (f"\n... and {more} more" if more > 0 else "")
 
 
 def _shape(shape: Sequence[int]) -> str:
@@ -179,17 +179,5 @@ def _number(value: Fraction) -> str:
     return f"{float(value):g}"
 
 
-def size(count: int) -> str:
-    """Bytes in the unit that reads best."""
-    value, unit = float(count), 0
-    while value >= 1024 and unit < len(UNITS) - 1:
-        value, unit = value / 1024, unit + 1
-    return f"{value:.0f} {UNITS[unit]}" if value == int(value) else f"{value:.1f} {UNITS[unit]}"
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as columns, each as wide as its widest entry."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  " + "  ".join(entry.ljust(width) for entry, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("  " + line for line in aligned(rows))

@@ -5,8 +5,8 @@ import pytest
 from engine.models.minicpm_o import timelines as minicpm_o
 from engine.models.moshi import timelines as moshi
 from engine.models.step_audio2 import timelines as step_audio2
+from engine.phrases import size
 from engine.plan import plan
-from engine.plan.table import columns, size
 
 PLANS = [
     pytest.param(minicpm_o.timelines(prompt=85), 600, id="minicpm_o"),
@@ -42,15 +42,3 @@ def test_a_session_too_short_says_so():
     assert "ends after 5 units" in text
     row = next(line for line in text.splitlines() if line.startswith("  all ")).split()
     assert row.count("-") == 2  # at 10 s and at 60 s
-
-
-@pytest.mark.parametrize(("count", "text"), [
-    (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (131_072, "128 KiB"), (3 * 2**30, "3 GiB"),
-    (5 * 2**40, "5120 GiB"),
-])  # fmt: skip
-def test_bytes_read_well(count, text):
-    assert size(count) == text
-
-
-def test_columns_are_as_wide_as_their_widest():
-    assert columns([("a", "b"), ("long", "c")]) == "  a     b\n  long  c"

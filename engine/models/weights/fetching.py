@@ -16,11 +16,12 @@ from filelock import FileLock, Timeout
 
 from engine.errors import BadWeights, MissingWeights, NoRoom
 from engine.models.weights.child import ChildBroke, in_child
-from engine.models.weights.files import bytes_under, disk_errors_in_words, readable
+from engine.models.weights.files import bytes_under, disk_errors_in_words
 from engine.models.weights.manifest import Weight
 from engine.models.weights.progress import Progress
 from engine.models.weights.sources import NotHere, Source
 from engine.models.weights.store import Store
+from engine.phrases import readable
 
 _SPARE_BYTES = 32_000_000  # folders, records, pip's own small files
 

@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import IO
 
 from engine.errors import BadWeights, CadenceError, NoRoom
+from engine.phrases import readable as readable
 
 BLOCK_BYTES = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _ELSEWHERE = "set DUPLEXCADENCE_CACHE to a folder"
-
-
-def readable(count: int) -> str:
-    """Bytes for people: `92.9 MB` (a megabyte is a million bytes)."""
-    if count < 1_000_000:
-        return f"{count / 1000:.1f} kB" if count >= 1000 else f"{count} B"
-    return f"{count / 1e9:.2f} GB" if count >= 1_000_000_000 else f"{count / 1e6:.1f} MB"
 
 
 def sha256_of(path: Path) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadWeights, CadenceError, NoRoom
-from engine.models.weights.files import bytes_under, copy_known, disk_errors_in_words, holds, readable
+from engine.models.weights.files import bytes_under, copy_known, disk_errors_in_words, holds
 from tests.models.weights.made_up import sha256
 
 
@@ -72,11 +72,3 @@ def test_bytes_are_counted_below_a_folder_and_only_where_they_count(tmp_path: Pa
     assert bytes_under(tmp_path) == 8
     assert bytes_under(tmp_path, counts=lambda path: path == Path("deep/a.whl")) == 5
     assert bytes_under(tmp_path / "nowhere") == 0
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (92_871_040, "92.9 MB"), (3_000_000_000, "3.00 GB")],
-)
-def test_sizes_read_as_people_say_them(count: int, text: str) -> None:
-    assert readable(count) == text

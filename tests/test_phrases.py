@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cadence.phrases import aligned, counted, printable, size, spoken
+from engine.phrases import aligned, counted, printable, readable, size, spoken
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,27 @@ def test_a_time_reads_in_the_unit_that_suits_it(ms: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(0, "0.0 MiB"), (912 << 20, "912 MiB"), (1 << 30, "1.00 GiB"), (9.96 * 2**20, "10 MiB")]
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (912 << 20, "912 MiB"),
+        (1.9 * 2**30, "1.9 GiB"),
+        (5 << 40, "5120 GiB"),
+    ],
 )
-def test_bytes_read_in_the_unit_that_suits_them(count: float, text: str) -> None:
+def test_memory_reads_in_the_unit_that_suits_it(count: float, text: str) -> None:
     assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (92_871_040, "92.9 MB"), (3_000_000_000, "3.00 GB")],
+)
+def test_a_download_reads_as_disks_count_it(count: int, text: str) -> None:
+    assert readable(count) == text
 
 
 def test_nouns_agree_with_their_count() -> None:
@@ -43,3 +60,9 @@ def test_a_file_cannot_steer_the_terminal() -> None:
 @settings(deadline=None)
 def test_columns_line_up(rows: list[tuple[str, str, str]]) -> None:
     assert len({line.index("|") for line in aligned(rows, "lrl")}) == 1
+
+
+def test_columns_are_as_wide_as_their_widest_and_stand_left_where_nothing_is_said() -> None:
+    assert aligned([("a", "b", "12"), ("long", "c", "3")], "lr") == ["a     b  12", "long  c  3"]
+    assert aligned([("a", "b"), ("long", "c")], gap=" | ") == ["a    | b", "long | c"]
+    assert aligned([]) == []
