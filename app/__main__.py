@@ -1,47 +1,55 @@
 """The command line: one parser, one command a module, errors in one line.
 
-Exit codes: 0, 1 (it ran and failed), 2 (it was asked wrongly), 130 (stopped by Ctrl-C).
+Exit codes: 0, 1 (it ran and failed), 2 (it was asked wrongly), 128 and a signal's number (it was stopped: 130 by
+Ctrl-C). Commands are imported where an interrupt is already caught.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
-from app.commands import compare, devices, export, models, plan, run, talk
+from app import __version__
+from app.stopping import Stopped, stoppable
+from app.streams import flush, make_ready, mute, tell
 from engine.errors import CadenceError
-
-COMMANDS = (talk, run, compare, export, plan, models, devices)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command's parser under one."""
+    from app.commands import compare, devices, export, models, plan, run, talk
+
     parser = argparse.ArgumentParser(
         prog="duplexcadence",
         description="Talk with a full-duplex speech model on your own machine, and see every second land before its "
         "deadline.",
         epilog="Without a command it talks.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
+    for command in (talk, run, compare, export, plan, models, devices):
         command.add_parser(subparsers)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command, `talk` where none is named; returns the exit code."""
-    args = build_parser().parse_args((sys.argv[1:] if argv is None else list(argv)) or ["talk"])
+    make_ready()
     try:
-        code: int = args.run(args)
+        with stoppable():
+            try:
+                args = build_parser().parse_args((sys.argv[1:] if argv is None else list(argv)) or ["talk"])
+                code: int = args.run(args)
+            finally:
+                flush()
     except CadenceError as error:
-        sys.stderr.write(f"duplexcadence: {error}\n")
+        tell(f"duplexcadence: {error}")
         return error.exit_code
-    except BrokenPipeError:  # whoever read the output has seen enough; nothing may be written as Python ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever watched the progress has gone
+        mute(sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("duplexcadence: stopped\n")
-        return 130
+    except KeyboardInterrupt as stop:
+        tell("duplexcadence: stopped")
+        return stop.exit_code if isinstance(stop, Stopped) else 130
     return code
 
 

@@ -56,7 +56,7 @@ def hold(
     clock: Clock,
     *,
     on_unit: Callable[[Unit], None],
-) -> None:
+) -> bool:
     """Run the whole recording through the session, and on until the answer has been heard.
 
     Args:
@@ -65,20 +65,27 @@ def hold(
         speaker: Plays the agent's side.
         clock: The session's own.
         on_unit: Told of every unit as it is done.
+
+    Returns:
+        Whether the answer was heard to its end; False where patience ended first.
     """
     chunks = _chunks(recording, session)
     first = next(chunks)
     gc.collect()
     gc.freeze()  # what was loaded stays: a collection in a unit need not walk it
-    origin_ns = clock.now_ns()
-    session.begin(origin_ns)
-    speaker.begin(origin_ns)
-    for chunk in chain([first], chunks, _silence(session)):
-        clock.sleep_until_ns(session.arrival_ns(chunk.index))
-        on_unit(session.run_unit(chunk))
-    end_ns = session.arrival_ns(session.next_index)
-    clock.sleep_until_ns(end_ns)
-    speaker.advance(end_ns)
+    try:
+        origin_ns = clock.now_ns()
+        session.begin(origin_ns)
+        speaker.begin(origin_ns)
+        for chunk in chain([first], chunks, _silence(session)):
+            clock.sleep_until_ns(session.arrival_ns(chunk.index))
+            on_unit(session.run_unit(chunk))
+        end_ns = session.arrival_ns(session.next_index)
+        clock.sleep_until_ns(end_ns)
+        speaker.advance(end_ns)
+    finally:
+        gc.unfreeze()
+    return session.idle
 
 
 def _chunks(recording: SpeechFile, session: Session) -> Iterator[Chunk]:

@@ -10,18 +10,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import TextIO
 
-from engine.models.weights.files import readable
+from engine.phrases import readable
 
 MOVE_EVERY_S = 0.1
 SAY_EVERY_S = 5.0
 RATE_OVER_S = 5.0
 BAR_CELLS = 24
 FIGURES_COLUMNS = 36  # "100.0 of 999.9 MB  99.9 MB/s  99 s left", near enough: so the bar keeps its width
-
-
-def say(line: str = "") -> None:
-    """One line of a command's result, on standard output."""
-    sys.stdout.write(line + "\n")
 
 
 def duration(seconds: float) -> str:

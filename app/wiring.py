@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +15,6 @@ from app import __version__
 from app.audio_file import ReplyFile
 from app.headless import FileSpeaker
 from engine.clock import Clock
-from engine.errors import NoRoom
 from engine.models.registry import Built
 from engine.playout import Playout
 from engine.runtime import EagerRuntime
@@ -32,10 +31,12 @@ class Headless:
     Args:
         session: To be fed.
         speaker: Plays into the reply's file, as far as the clock has come.
+        log: Takes the session's lines; None where no log was asked for.
     """
 
     session: Session
     speaker: FileSpeaker
+    log: LogWriter | None
 
 
 @contextmanager
@@ -70,7 +71,8 @@ def headless(
         source=source,
         realtime=realtime,
     )
-    writer = LogWriter(log, header(built, audio), transcript=transcript, on_lost=_telling(tell)) if log else None
+    first = header(built, audio)
+    writer = LogWriter(log, first, transcript=transcript, on_lost=lambda lost: tell(str(lost))) if log else None
     session = Session(
         built.model,
         EagerRuntime(built.runtime, clock),
@@ -81,15 +83,8 @@ def headless(
         speaker=speaker,
         memory=lambda: memory_of(built),
     )
-    if writer is None:
-        yield Headless(session, speaker)
-    else:
-        with writer:
-            yield Headless(session, speaker)
-
-
-def _telling(tell: Callable[[str], None]) -> Callable[[NoRoom], None]:
-    return lambda lost: tell(str(lost))
+    with writer or nullcontext():
+        yield Headless(session, speaker, writer)
 
 
 def memory_of(built: Built) -> MemoryRecord:

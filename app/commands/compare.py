@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from app.terminal import say
+from app.streams import say
 from engine.cadence.compare import compare
 from engine.timing.reader import read_log
 

@@ -4,9 +4,11 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from app.terminal import say
+from app.streams import say, tell
+from app.targets import check_ending, check_targets
 from engine.errors import AskedWrongly
 from engine.export import write_csv, write_picture, write_trace
+from engine.phrases import printable
 from engine.timing.reader import Log, read_log
 
 # What `--to` takes: who writes it, and the suffixes it may have, the default first.
@@ -34,12 +36,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     write, suffixes = KINDS[args.to]
+    if not args.log.name:
+        raise AskedWrongly(f"{str(args.log)!r} is no log", "a timing log, as `run` and `talk` write it", "name one")
     out: Path = args.out or args.log.with_suffix(suffixes[0])
-    if not out.name.endswith(suffixes):
-        raise AskedWrongly(f"--out {out.name}", f"a name that ends in {' or '.join(suffixes)}", "name it so")
+    check_ending("--out", out, suffixes)
+    check_targets({"the log": args.log}, {"--out": out})
     log = read_log(args.log)
     write(log, out)
     if log.caveat:
-        say(log.caveat)
-    say(str(out))
+        tell(log.caveat)
+    say(printable(str(out)))
     return 0

@@ -7,10 +7,11 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.terminal import TerminalProgress, say
+from app.streams import say
+from app.terminal import TerminalProgress
 from engine.errors import AskedWrongly, BadWeights, MissingWeights
 from engine.models import registry, weights
-from engine.models.weights.files import readable
+from engine.phrases import readable
 
 _CACHE = "The cache is the system's own place for such, or the folder that DUPLEXCADENCE_CACHE names."
 _NOT_HERE, _DAMAGED = "not here", "damaged"

@@ -2,7 +2,7 @@
 
 import argparse
 
-from app.terminal import say
+from app.streams import say
 from engine.models import registry
 
 

@@ -4,17 +4,20 @@ import argparse
 import shutil
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.audio_file import ReplyFile, SpeechFile
-from app.terminal import say
+from app.streams import say, tell
+from app.targets import check_ending, check_targets
 from engine.cadence import MeterStyle, measure, summary, text_meter
 from engine.clock import SkippingClock, WallClock
 from engine.errors import AskedWrongly
 from engine.export import write_picture
+from engine.export.picture import KINDS
 from engine.models import registry
-from engine.timing import UnitRecord
+from engine.phrases import printable
+from engine.timing import Fault, UnitRecord
 from engine.timing.reader import read_log
 
 if TYPE_CHECKING:
@@ -60,66 +63,79 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    for option, path in (("--out", args.out), ("--log", args.log), ("--picture", args.picture)):
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise AskedWrongly(f"{option} {path}", "a file in a folder that exists", "name another, or make the folder")
-    if args.picture is not None and args.log is None:
-        raise AskedWrongly("--picture without --log", "a log to draw the picture from", "name one with --log")
-    hold_recording(args.recording, args, reply=args.out, log=args.log, picture=args.picture)
-    return 0
+    if args.picture is not None:
+        check_ending("--picture", args.picture, KINDS)
+        if args.log is None:
+            raise AskedWrongly("--picture without --log", "a log to draw the picture from", "name one with --log")
+    outputs = {"--out": args.out, "--log": args.log, "--picture": args.picture}
+    check_targets({"the recording": args.recording}, outputs)
+    return hold_recording(args.recording, args, reply=args.out, log=args.log, picture=args.picture)
 
 
 def hold_recording(
     path: Path, args: argparse.Namespace, *, reply: Path | None, log: Path | None, picture: Path | None
-) -> None:
+) -> int:
     """Hold the conversation recorded in `path`, and tell it as it goes.
+
+    Returns:
+        The exit code: 1 where a stage failed, or where the log was cut short.
 
     Raises:
         CadenceError: The recording, the weights, or what cannot be written.
     """
-    from app import wiring  # these load torch, which takes seconds and which other commands do without
+    # These load torch and the audio libraries, which takes seconds, and which other commands do without.
+    from app import wiring
+    from app.audio_file import ReplyFile, SpeechFile
     from app.headless import hold
 
     began_s = time.monotonic()
     clock = WallClock() if args.realtime else SkippingClock()
     entry = registry.find(args.model)
+    entry.require_runs()
     recording = SpeechFile(path, entry.input_rate_hz)
-    _tell(f"loading {args.model}, {args.runtime} runtime")
+    tell(f"loading {entry.name}, {args.runtime} runtime")
     built = entry.build(args.runtime, words=args.words)
     for line in built.remarks:
-        _tell(line)
+        tell(line)
     built.model.prepare()
-    _tell(f"ready after {time.monotonic() - began_s:.1f} s; {path.name} lasts {recording.seconds:.1f} s")
-    records: list[UnitRecord] = []
+    tell(f"ready after {time.monotonic() - began_s:.1f} s; {path.name} lasts {recording.seconds:.1f} s")
+    records: list[UnitRecord | Fault] = []
 
     def on_unit(unit: "Unit") -> None:
-        records.append(unit.record)
+        for fault in unit.faults:
+            tell(f"fault in second {fault.index}, {fault.stage or 'no stage'}: {fault.message}")
+        records.extend([*unit.faults, unit.record])
         for line in unit.outcome.transcript:
-            say(transcript_line(unit.record, line))
-            sys.stdout.flush()
+            say(printable(transcript_line(unit.record, line)))
 
     out = ReplyFile(reply, built.model.output_rate_hz) if reply is not None else None
     try:
-        with wiring.headless(
-            built,
-            clock,
-            reply=out,
-            log=log,
-            source=path.name,
-            realtime=args.realtime,
-            transcript=args.log_transcript,
-            tell=_tell,
-        ) as held:
-            hold(held.session, recording, held.speaker, clock, on_unit=on_unit)
+        with (
+            out or nullcontext(),
+            wiring.headless(
+                built,
+                clock,
+                reply=out,
+                log=log,
+                source=path.name,
+                realtime=args.realtime,
+                transcript=args.log_transcript,
+                tell=tell,
+            ) as held,
+        ):
+            finished = hold(held.session, recording, held.speaker, clock, on_unit=on_unit)
     except BaseException:
-        if out is not None:
-            out.discard()
+        for kept in (reply if out is not None and out.kept else None, log if records else None):
+            if kept is not None:
+                tell(f"kept as far as it came: {kept}")
         raise
-    if out is not None:
-        out.close()
     for remark in recording.remarks:
-        _tell(remark)
-    _conclude(records, reply, log, picture)
+        tell(remark)
+    if not finished:
+        tell("the answer had no end: it is cut off where patience with it ended")
+    cut_short = held.log is not None and held.log.lost is not None
+    _conclude(records, reply, log, picture, cut_short=cut_short)
+    return int(cut_short or any(isinstance(record, Fault) for record in records))
 
 
 def transcript_line(record: UnitRecord, line: "Said") -> str:
@@ -129,21 +145,18 @@ def transcript_line(record: UnitRecord, line: "Said") -> str:
     return f"{record.arrival_ns / 1e9:6.0f} s  {who:9s} {line.text}{source}"
 
 
-def _conclude(records: list[UnitRecord], reply: Path | None, log: Path | None, picture: Path | None) -> None:
+def _conclude(
+    records: list[UnitRecord | Fault], reply: Path | None, log: Path | None, picture: Path | None, *, cut_short: bool
+) -> None:
     figures = measure(records)
+    units = [record for record in records if isinstance(record, UnitRecord)]
     columns, _ = shutil.get_terminal_size()
     colour = sys.stdout.isatty()
     ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-    say("\n" + text_meter(records, figures, MeterStyle(width=columns, colour=colour, ascii=ascii_only)))
+    say("\n" + text_meter(units, figures, MeterStyle(width=columns, colour=colour, ascii=ascii_only)))
     say("\n" + summary(figures) + "\n")
     if picture is not None and log is not None:
         write_picture(read_log(log), picture)
     for name, path in (("reply", reply), ("log", log), ("picture", picture)):
         if path is not None:
-            say(f"{name:8s} {path}")
-
-
-def _tell(line: str) -> None:
-    """A line for whoever watches, beside the output."""
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
+            say(f"{name:8s} {printable(str(path))}{' (cut short)' if cut_short and path is log else ''}")

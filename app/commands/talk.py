@@ -3,16 +3,20 @@
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 import platformdirs
 
 import assets
+from app import devices
 from app.commands.run import add_session_arguments, hold_recording
-from app.terminal import TerminalProgress, say
-from engine.errors import NoRoom
-from engine.models import weights
+from app.streams import say
+from app.terminal import TerminalProgress
+from engine.errors import CadenceError, NoRoom
+from engine.models import registry, weights
 
 QUESTION = Path(assets.__file__).parent / "questions" / "capital_of_france.wav"
 
@@ -31,20 +35,22 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    entry = registry.find(args.model)
+    entry.require_runs()
     for line in _what_lacks():
         say(line)
     say(f"so the bundled question is heard instead: {QUESTION.name}\n")
     store = weights.open_store()
-    weights.fetch(store.manifest.of_model(args.model), progress=TerminalProgress())
-    folder = _session_folder()
-    hold_recording(
-        QUESTION, args, reply=folder / "reply.wav", log=folder / "session.jsonl", picture=folder / "meter.png"
-    )
-    return 0
+    weights.fetch(store.manifest.of_model(entry.name), progress=TerminalProgress())
+    with _session_folder() as folder:
+        return hold_recording(
+            QUESTION, args, reply=folder / "reply.wav", log=folder / "session.jsonl", picture=folder / "meter.png"
+        )
 
 
-def _session_folder() -> Path:
-    """A fresh folder for this session's files, among the user's data."""
+@contextmanager
+def _session_folder() -> Iterator[Path]:
+    """A fresh folder for this session's files, among the user's data; it goes again where none came to be."""
     sessions = platformdirs.user_data_path("duplexcadence", appauthor=False) / "sessions"
     folder = sessions / datetime.now().strftime("%Y-%m-%d %H-%M-%S.%f")[:-3]
     try:
@@ -53,7 +59,11 @@ def _session_folder() -> Path:
         raise NoRoom(
             f"{folder} cannot be made ({error.strerror})", "a place for the session's files", "set XDG_DATA_HOME to one"
         ) from None
-    return folder
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 def _what_lacks() -> list[str]:
@@ -61,11 +71,14 @@ def _what_lacks() -> list[str]:
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         lines.append("no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)")
     try:
-        import sounddevice
-
-        if not any(device["max_input_channels"] for device in sounddevice.query_devices()):
-            lines.append("no microphone here")
-    except OSError:
-        lines.append("no PortAudio library here, so no microphone and no speaker")
+        found = devices.check()
+    except CadenceError:
+        lines.append("no PortAudio library here that works, so no microphone and no speaker")
+    else:
+        lines += [
+            f"no {name} here"
+            for name, there in (("microphone", found.can_hear), ("speaker", found.can_sound))
+            if not there
+        ]
     lines.append("talking live, through a window, a microphone and a speaker, is not in this version yet")
     return lines

@@ -74,6 +74,19 @@ class ModelEntry:
         declare: Callable[[], tuple[Timeline, ...]] = _load(self.timelines)
         return plan(declare(), script=self.script, session_s=self.session_s)
 
+    def require_runs(self) -> None:
+        """Refuse where this version has its plan only.
+
+        Raises:
+            AskedWrongly: It has.
+        """
+        if not self.runs:
+            raise AskedWrongly(
+                f"this version cannot run {self.name}, only plan it",
+                f"one of {', '.join(entry.name for entry in ENTRIES if entry.runs)}",
+                f"see its plan with: duplexcadence plan {self.name}",
+            )
+
     def build(self, runtime: str, **options: Any) -> Built:
         """Build the model on one runtime's stages: its plan, arena and weights.
 
@@ -85,12 +98,7 @@ class ModelEntry:
             AskedWrongly: This version has the model's plan only.
             MissingWeights, BadWeights: As `engine.models.weights.locate`.
         """
-        if not self.runs:
-            raise AskedWrongly(
-                f"this version cannot run {self.name}, only plan it",
-                f"one of {', '.join(entry.name for entry in ENTRIES if entry.runs)}",
-                f"see its plan with: duplexcadence plan {self.name}",
-            )
+        self.require_runs()
         builder: Callable[..., Built] = _load(self.builder)
         return builder(runtime, **options)
 
