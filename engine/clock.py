@@ -14,14 +14,6 @@ NS = 1_000_000_000
 class Rate(Fraction):
     """Ticks a second, exact: `Rate(25, 2)` is Mimi's 12.5 Hz."""
 
-    def ticks_before(self, seconds: Fraction | int) -> int:
-        """How many whole ticks have passed `seconds` after the start."""
-        return int(self * seconds // 1)
-
-    def ticks_between(self, start: Fraction | int, end: Fraction | int) -> int:
-        """How many ticks complete in the half-open span from `start` to `end` seconds."""
-        return self.ticks_before(end) - self.ticks_before(start)
-
 
 class Clock(Protocol):
     """What a session reads the time from."""

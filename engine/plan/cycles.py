@@ -18,7 +18,7 @@ from engine.stage import After, Lifetime, Quota, Span
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from engine.plan import Plan
+    from engine.plan.planned import Plan
 
 
 NEVER = -1

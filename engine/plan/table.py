@@ -6,11 +6,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from engine.phrases import aligned, size
-from engine.plan.advance import SessionFull
+from engine.plan.advance import SessionFull, StageUnit
 from engine.stage import After, Quota, Span, Timeline
 
 if TYPE_CHECKING:
-    from engine.plan import Plan, StageUnit
+    from engine.plan.planned import Plan
 
 SECONDS = (1, 10, 60)
 SHOWN = 8  # units of a cycle, and graphs, that are spelt out
@@ -98,7 +98,7 @@ def _shapes(plan: "Plan") -> str:
     return _columns(rows)
 
 
-def _unit_shapes(unit: "StageUnit") -> str:
+def _unit_shapes(unit: StageUnit) -> str:
     shapes: list[tuple[str, int]] = []  # equal neighbours counted
     for launch in unit.launches:
         text = _shape(launch.shape) + (" last" if launch.last else "")
