@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--levels", type=int, nargs="+", default=[4] * 8)
     parser.add_argument("--compiled", action="store_true", help="vocoder: torch.compile")
     parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--guidance", type=float, default=0.7)
+    parser.add_argument("--guidance", type=float, default=0.0)
     parser.add_argument("--temperature", type=float, default=0.6)
     parser.add_argument("--limit", type=int, default=200)
     parser.add_argument("--ways", nargs="+", default=["vocoded", "rebuilt", "spoken"])

@@ -1,7 +1,9 @@
-"""The corpus on the training device, as flat arrays on three clocks: samples (24 kHz), mel frames (50 Hz), tokens (25 Hz).
+"""The corpus on the training device, as flat arrays on three clocks: samples (24 kHz), mel frames (50 Hz), tokens
+(25 Hz).
 
-Utterances are trimmed to 160 ms before the first and 160 ms after the last spoken symbol, and cut to whole tokens, then laid end to end:
-a random window over the flat arrays may cross from one utterance into the next, which is what a turn of several sentences does.
+Utterances are trimmed to 160 ms before the first and 160 ms after the last spoken symbol, and cut to whole tokens,
+then laid end to end: a random window over the flat arrays may cross from one utterance into the next, which is what
+a turn of several sentences does.
 """
 
 import io
@@ -17,7 +19,7 @@ from torch import Tensor
 
 TOKEN_SAMPLES = 2 * HOP
 LEAD_SAMPLES, TAIL_SAMPLES = 3840, 3840  # the teacher begins about 75 ms before its own durations say
-SYMBOLS = " !,.:;?AIOTWYbdfhijklmnpstuvwzæðŋɐɑɔəɛɜɡɪɹʃʊʌʒʤʧˈˌθᵊᵻ"
+SYMBOLS = " !,.:;?AIOTWYbdfhijklmnpstuvwzæðŋɐɑɔəɛɜɡɪɹʃʊʌʒʤʧˈˌθᵊᵻ"  # noqa: RUF001
 EDGE = 0  # the symbol before the first and after the last; SYMBOLS follow from 1
 MUTE = frozenset(" !,.:;?ˈˌ")  # symbols that are not themselves spoken
 
@@ -29,7 +31,7 @@ def symbol_ids(phonemes: str) -> list[int]:
 
 @dataclass
 class Utterance:
-    """One trimmed utterance: `samples` is a multiple of 960, `starts` (samples, one a symbol and the end) begin at its first sample."""
+    """One trimmed utterance, a multiple of 960 samples; `starts` count from its first sample; symbols and end."""
 
     row: int
     text: str

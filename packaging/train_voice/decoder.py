@@ -1,8 +1,9 @@
 """Token decoder: phonemes to speech tokens at 25 Hz.
 
-A text encoder reads the symbols of a clause both ways and says how long each lasts. Durations give every token's symbol before the first token
-is decoded: the decoder's length is known, so it can neither run away nor skip. Then a causal stack in the manner of Llama decodes token by token:
-its input is the last token, the encoding of the symbol now spoken, and how far into that symbol the token lies.
+A text encoder reads the symbols of a clause both ways and says how long each lasts. Durations give every token's
+symbol before the first token is decoded: the decoder's length is known, so it can neither run away nor skip. Then a
+causal stack in the manner of Llama decodes token by token: its input is the last token, the encoding of the symbol
+now spoken, and how far into that symbol the token lies.
 """
 
 import math
@@ -33,7 +34,8 @@ class Layer(nn.Module):
 class Decoder(nn.Module):
     """Phonemes to tokens.
 
-    A token is drawn level by level, each channel on its own: little speech teaches that far better than one choice among all tokens.
+    A token is drawn level by level, each channel on its own: little speech teaches that far better than one choice
+    among all tokens.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Decoder(nn.Module):
         self.head = nn.Linear(width, len(levels) * max(levels))
 
     def encode(self, symbols: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """Symbols [batch, n] and their counts [batch] to encodings [batch, n, width] and durations [batch, n] in tokens."""
+        """Symbols [batch, n], counts [batch] to encodings [batch, n, width], durations [batch, n] in tokens."""
         valid = torch.arange(symbols.shape[1], device=symbols.device) < counts[:, None]
         x = self.symbol(symbols).float() * valid[..., None]
         x = x + self.near(x.transpose(1, 2)).transpose(1, 2)
@@ -71,7 +73,7 @@ class Decoder(nn.Module):
 
     @staticmethod
     def walk(durations: Tensor, tokens: int) -> tuple[Tensor, Tensor]:
-        """Durations [batch, n] to the symbol index [batch, tokens] at each token's centre, and four numbers of its place [batch, tokens, 4]."""
+        """Durations [batch, n] to the symbol at each token's centre [batch, tokens] and its place [.., 4]."""
         ends = durations.cumsum(1)
         centre = torch.arange(tokens, device=durations.device)[None] + 0.5
         index = torch.searchsorted(ends, centre.expand(len(ends), -1).contiguous(), right=True).clamp(
@@ -102,7 +104,7 @@ class Decoder(nn.Module):
     def losses(
         self, symbols: Tensor, counts: Tensor, durations: Tensor, tokens: Tensor, token_counts: Tensor
     ) -> dict[str, Tensor]:
-        """Teacher forcing on true durations; tokens fed back are shaken, and some lost or replaced, so that little is learnt by heart."""
+        """Teacher forcing on true durations; tokens fed back are shaken, lost, replaced, lest they be learnt by heart."""
         encoded, guessed = self.encode(symbols, counts)
         index, place = self.walk(durations, tokens.shape[1])
         last = self.token.shaken(F.pad(tokens[:, :-1], (1, 0), value=self.count), 0.2)

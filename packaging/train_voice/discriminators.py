@@ -1,4 +1,6 @@
-"""What the vocoder is trained against: periods of the waveform (HiFi-GAN) and spectrograms at several resolutions (UnivNet), at small widths."""
+"""What the vocoder is trained against: periods of the waveform (HiFi-GAN) and spectrograms at several resolutions
+(UnivNet), at small widths.
+"""
 
 from itertools import pairwise
 

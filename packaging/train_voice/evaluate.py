@@ -1,4 +1,6 @@
-"""Speak the held-out sentences three ways: the teacher's mel through the vocoder, its tokens through flow and vocoder, and phonemes through all."""
+"""Speak the held-out sentences three ways: the teacher's mel through the vocoder, its tokens through flow and
+vocoder, and phonemes through all.
+"""
 
 import io
 import json
@@ -23,12 +25,18 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(entry, io.BytesIO(data))
 
 
+def _spread(items: list, limit: int) -> list:
+    """About `limit` items, evenly spread."""
+    return items[:: max(1, len(items) // limit)]
+
+
 @torch.no_grad()
 def speak_held_out(
-    models: Path, shards: Path, texts: Path, out: Path, levels: list[int], device: torch.device, steps: int, guidance: float,
+    models: Path, shards: Path, texts: Path, out: Path, levels: list[int], device: torch.device,
+    steps: int, guidance: float,
     temperature: float, limit: int, ways: list[str],
 ) -> None:  # fmt: skip
-    """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`: log-mel L1 against the teacher for the two ways that have its timing."""
+    """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`, log-mel L1 from the teacher at its timing."""
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = load_tokenizer(models / "tokenizer.safetensors", levels, device)
     flow, vocoder = Flow(levels).to(device).eval(), Vocoder().to(device).eval()
@@ -55,7 +63,7 @@ def speak_held_out(
         _add(archives[way], f"{row:03d}.opus", opus(audio.cpu().numpy(), 40))
 
     if {"vocoded", "rebuilt"} & set(ways):
-        for u in corpora.read(shards, texts, 1)[:limit]:
+        for u in _spread(corpora.read(shards, texts, 1), limit):
             real = torch.from_numpy(u.audio).to(device).float() / 32768
             mel = log_mel(real[None])
             if "vocoded" in ways:
@@ -63,7 +71,7 @@ def speak_held_out(
             if "rebuilt" in ways:
                 keep("rebuilt", u.row, voice(to_mel(tokenizer.tokens(mel)[1])), real)
     if "spoken" in ways:
-        for row, (_, phonemes) in enumerate(read_texts(texts)[:limit]):
+        for row, (_, phonemes) in _spread(list(enumerate(read_texts(texts))), limit):
             symbols = torch.tensor([corpora.symbol_ids(phonemes)], device=device)
             tokens, _ = decoder.generate(
                 symbols, torch.tensor([symbols.shape[1]], device=device), temperature, generator

@@ -1,7 +1,8 @@
-"""Tokens at 25 Hz to log-mel at 50 Hz by flow matching, a chunk of 25 tokens (with 3 of look-ahead) to 50 frames at a time.
+"""Tokens at 25 Hz to log-mel at 50 Hz by flow matching, a chunk of 25 tokens (with 3 of look-ahead) to 50 frames at
+a time.
 
-Attention sees its own chunk and the two before it, convolutions the past, and only the first layer looks ahead: so a stream of chunks
-gives what the whole utterance gives. Every solver step carries a state of its own.
+Attention sees its own chunk and the two before it, convolutions the past, and only the first layer looks ahead: so
+a stream of chunks gives what the whole utterance gives. Every solver step carries a state of its own.
 """
 
 import math
@@ -66,7 +67,7 @@ class Encoder(nn.Module):
 
 
 class DiTLayer(nn.Module):
-    """Attention, causal convolution, feed-forward, each shifted, scaled and gated by the flow's time (one table for all layers, a bias each)."""
+    """Attention, causal convolution, feed-forward; the flow's time moves and gates each (one table for all)."""
 
     def __init__(self, width: int, heads: int, hidden: int):
         super().__init__()
@@ -191,7 +192,7 @@ class Flow(nn.Module):
         return torch.cat(made, dim=1)
 
     def _flush(self, part: Tensor, own: int, begin: int, state: State) -> Tensor:
-        """Encode a chunk whose look-ahead is cut short; what is missing is zeros, as at the end of a whole utterance."""
+        """Encode a chunk whose look-ahead is cut short; what is missing is zeros, as at a whole's end."""
         x = self.encoder.token(part).transpose(1, 2)
         x = F.pad(x, (0, own + AHEAD_TOKENS - part.shape[1]))
         return self.encoder.from_embedded(x, begin, state)

@@ -1,4 +1,6 @@
-"""Word error rate of spoken sentences, by a Whisper in a local folder (transformers), and counts of what must not happen."""
+"""Word error rate of spoken sentences, by a Whisper in a local folder (transformers), and counts of what must not
+happen.
+"""
 
 import io
 import json
@@ -60,7 +62,7 @@ def transcribe(sounds: list[np.ndarray], whisper: Path, batch: int = 10) -> list
 
 
 def report(archives: list[Path], held_out: Path, whisper: Path, out: Path, limit: int) -> None:
-    """Word error rates over all sentences, and over the last 50 with numbers, times and names; every transcript is kept."""
+    """Word error rates over all sentences, plain and with numbers, times, names; every transcript is kept."""
     from transformers.models.whisper.english_normalizer import EnglishTextNormalizer
 
     same, texts, summary = EnglishTextNormalizer(SPELLINGS), [t for t, _ in read_texts(held_out)], {}

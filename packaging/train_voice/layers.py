@@ -1,7 +1,8 @@
-"""Layers that run whole or as a stream: a `State` holds each layer's left context, and a whole run is a stream of one chunk.
+"""Layers that run whole or as a stream: a `State` holds each layer's left context, and a whole run is a stream of
+one chunk.
 
-Layout is [batch, channels, time] for convolutions and [batch, time, width] for attention. Nothing here sees the future, but for the look-ahead
-that a caller hands in.
+Layout is [batch, channels, time] for convolutions and [batch, time, width] for attention. Nothing here sees the
+future, but for the look-ahead that a caller hands in.
 """
 
 import math
@@ -68,7 +69,7 @@ class RMSNorm(nn.Module):
 
 
 class Embed(nn.Module):
-    """Embedding as a product with one-hot rows in training: its gradient is a matrix product, repeatable and fit for graph capture."""
+    """Embedding; in training a product with one-hot rows, whose gradient is repeatable and fit for graph capture."""
 
     def __init__(self, count: int, width: int):
         super().__init__()
@@ -128,7 +129,7 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Multi-head attention with rotary positions. With a state, keys and values of the last `window` steps are kept and prepended."""
+    """Multi-head attention with rotary positions. A state keeps keys and values of the last `window` steps."""
 
     def __init__(self, width: int, heads: int, window: int = 0):
         super().__init__()

@@ -1,8 +1,10 @@
-"""The loop that all stages share: one captured CUDA graph a step (data drawn on the device), averaged weights, time-bounded, resumable.
+"""The loop that all stages share: one captured CUDA graph a step (data drawn on the device), averaged weights,
+time-bounded, resumable.
 
-A run is given until when it may train and which part of the whole schedule that is (`progress` from 0 to 1 over all runs of the stage); the learning
-rate is a function of that progress alone. `NAME.pt` resumes exactly on the same machine; `NAME.safetensors` (averaged weights, bf16) is what
-travels, and resumes with fresh optimiser state; where a measure is named, the best so far is kept there.
+A run is given until when it may train and which part of the whole schedule that is (`progress` from 0 to 1 over all
+runs of the stage); the learning rate is a function of that progress alone. `NAME.pt` resumes exactly on the same
+machine; `NAME.safetensors` (averaged weights, bf16) is what travels, and resumes with fresh optimiser state; where
+a measure is named, the best so far is kept there.
 """
 
 import json
@@ -12,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pack
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 Losses = dict[str, Tensor]
@@ -43,9 +46,9 @@ def optimiser(
     return made
 
 
-def load_light(model: nn.Module, path: Path) -> None:
-    """Load averaged weights from a travelling checkpoint."""
-    model.load_state_dict({k: v.float() for k, v in load_file(path).items()})
+def load_light(model: nn.Module, path: Path, partial: bool = False) -> None:
+    """Load averaged weights from a travelling or a packed checkpoint."""
+    model.load_state_dict(pack.load(path), strict=not partial)
 
 
 def save_light(state: dict[str, Tensor], path: Path) -> None:
@@ -84,7 +87,7 @@ def train(
     every_seconds: float = 60.0,
     keep_best: str | None = None,
 ) -> None:
-    """Train `models` until the time is up; `step` does everything from drawing data to updating weights and returns what to log."""
+    """Train `models` until the time is up; `step` draws data, updates weights and returns what to log."""
     full, light = run.folder / f"{run.name}.pt", run.folder / f"{run.name}.safetensors"
     steps, averages, best = 0, None, math.inf
     if full.exists():

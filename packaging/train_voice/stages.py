@@ -91,7 +91,7 @@ def tokens_of(model: Tokenizer, corpus: Corpus) -> Tensor:
 def load_tokenizer(path: Path, levels: list[int], device: torch.device) -> Tokenizer:
     """The trained tokenizer, in evaluation mode."""
     model = Tokenizer(levels).to(device)
-    load_light(model, path)
+    load_light(model, path, partial=True)  # a packed one holds the encoder alone
     return model.eval()
 
 

@@ -1,8 +1,8 @@
 """Speak the corpus with the teacher (Kokoro-82M, int8 ONNX, CPU), many processes of one thread each.
 
-Beside the audio the teacher tells what it decided: frames of 25 ms a symbol, and pitch at 80 Hz. A shard (`.npz`) holds some utterances:
-Ogg Opus bytes, row in the text file, samples, durations and pitch. Shards are written atomically and rows already spoken are skipped,
-so that speaking can stop and go on.
+Beside the audio the teacher tells what it decided: frames of 25 ms a symbol, and pitch at 80 Hz. A shard (`.npz`)
+holds some utterances: Ogg Opus bytes, row in the text file, samples, durations and pitch. Shards are written
+atomically and rows already spoken are skipped, so that speaking can stop and go on.
 """
 
 import io
@@ -45,7 +45,7 @@ def opus(audio: np.ndarray, kilobits: float) -> bytes:
 
 
 def _speak(job: tuple[int, list[int], list[str], Path, Path, float, int]) -> float:
-    """One worker: speak `rows` in order until the deadline, a shard every `batch` utterances. Returns seconds of speech."""
+    """One worker: speak `rows` until the deadline, a shard every `batch` utterances. Returns seconds of speech."""
     worker, rows, phonemes, teacher_dir, out, deadline, batch = job
     os.environ["OMP_NUM_THREADS"] = "1"
     import onnxruntime
@@ -105,7 +105,7 @@ def _speak(job: tuple[int, list[int], list[str], Path, Path, float, int]) -> flo
 
 
 def speak(texts: Path, teacher_dir: Path, out: Path, workers: int, seconds: float, skip: Path | None = None) -> None:
-    """Speak what no shard in `out` holds yet and `skip` (a row a line) does not name, until all is done or `seconds` have passed."""
+    """Speak what no shard in `out` holds and `skip` (a row a line) does not name, for `seconds` at most."""
     out.mkdir(parents=True, exist_ok=True)
     started = time.time()
     phonemes = [p for _, p in read_texts(texts)]
@@ -116,5 +116,5 @@ def speak(texts: Path, teacher_dir: Path, out: Path, workers: int, seconds: floa
     with get_context("spawn").Pool(workers) as pool:
         spoken = sum(pool.map(_speak, jobs))
     print(
-        f"spoke {spoken / 60:.1f} min in {time.time() - started:.0f} s with {workers} workers, {len(todo)} rows were open"
+        f"spoke {spoken / 60:.1f} min in {time.time() - started:.0f} s, {workers} workers, {len(todo)} rows were open"
     )

@@ -1,8 +1,8 @@
 """Write the corpus: texts of a language model, and sentences made here for what those lack, with their phonemes.
 
-`texts_smollm2.txt` was written by SmolLM2-135M-Instruct (Apache-2.0); the grammar below adds numbers, times, dates, names, questions,
-short replies and spelled letters. Order is shuffled with a fixed seed, so that any prefix of the corpus is balanced.
-Sentences of `held_out.txt` never enter.
+`texts_smollm2.txt` was written by SmolLM2-135M-Instruct (Apache-2.0); the grammar below adds numbers, times, dates,
+names, questions, short replies and spelled letters. Order is shuffled with a fixed seed, so that any prefix of the
+corpus is balanced. Sentences of `held_out.txt` never enter.
 """
 
 import random
@@ -10,66 +10,88 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
-UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
-    "seventeenth eighteenth nineteenth twentieth"
-).split()
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+def _phrases(text: str) -> list[str]:
+    return [" ".join(phrase.split()) for phrase in text.split("|")]
+
+
+UNITS = _words("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+""")
+TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+ORDINALS = _words("""
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+""")
 ORDINALS += [f"twenty {o}" for o in ORDINALS[:9]] + ["thirtieth", "thirty first"]
-MONTHS = "January February March April May June July August September October November December".split()
-DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-NAMES = (
-    "Anna Ben Clara David Emma Felix Grace Henry Iris Jack Kate Liam Mona Noah Olga Paul Quinn Rosa Sam Tina Uma Victor Wendy Xavier Yara Zoe "
-    "Alice Boris Carmen Dominic Eleanor Francis Georgia Hassan Ingrid Julian Katarina Leonard Margaret Nathaniel Octavia Patrick Rebecca Stefan "
-    "Theresa Ulrich Vanessa William Yusuf Zachary Abigail Bernard Charlotte Desmond Evelyn Fernando Gabriela Harold Isabel Jonathan Kimberly "
-    "Lorenzo Matilda Nicholas Ophelia Penelope Rafael Samantha Timothy Ursula Veronica Wallace Agatha Bridget Cedric Deborah Edmund Florence "
-    "Gregory Harriet Imogen Jasper Keith Lydia Marcus Naomi Oscar Phoebe Rupert Sylvia Thomas Vivian Walter Amelia Brandon Cynthia Derek"
-).split()
-SURNAMES = (
-    "Smith Jones Garcia Miller Davis Wilson Anderson Taylor Moore Jackson Martin Lee Thompson White Harris Clark Lewis Robinson Walker Young "
-    "Allen King Wright Scott Hill Green Adams Baker Nelson Carter Mitchell Turner Phillips Campbell Parker Evans Edwards Collins Stewart Morris"
-).split()
-PLACES = (
-    "London Paris Berlin Madrid Rome Vienna Oslo Dublin Athens Cairo Tokyo Boston Denver Seattle Toronto Sydney Geneva Hamburg Naples Prague "
-    "Warsaw Budapest Istanbul Nairobi Lima Santiago Melbourne Vancouver Glasgow Bristol Oxford Brighton Houston Atlanta Dallas Portland"
-).split()
-THINGS = (
-    "book table lamp garden river bridge window kitchen letter camera guitar blanket mirror basket ladder hammer candle bottle pillow ticket "
-    "engine wheel jacket button pocket shoulder finger thumb breakfast dinner sandwich orange lemon cherry pepper butter cheese biscuit chocolate "
-    "elephant tiger rabbit chicken penguin dolphin spider beetle butterfly forest island valley desert meadow harbour village castle church "
-    "museum theatre hospital station airport hotel office factory school library market bakery doctor teacher lawyer farmer sailor painter "
-    "writer singer dancer driver waiter soldier student neighbour cousin uncle daughter husband weather thunder sunshine shadow rainbow "
-    "morning evening weekend summer winter journey picture question answer problem idea story secret promise mistake surprise accident "
-    "computer keyboard telephone television message password battery signal machine robot rocket planet vegetable measure treasure pleasure "
-    "oil boy noise choice voice coin joy toy house mouse cloud mountain fountain ground bath path math breath tooth truth youth earth month"
-).split()
-PLURALS = (
-    "apples bananas shoes houses children people teachers letters numbers bicycles trains flowers birds horses dogs cats questions answers "
-    "stories songs pictures windows doors keys coins stamps bottles cups plates chairs tables pages chapters minutes hours weeks years miles"
-).split()
-QUALITIES = (
-    "old new small large bright dark quiet loud strange familiar gentle rough smooth heavy light empty full narrow wide cheap expensive "
-    "beautiful ugly clever foolish hungry thirsty tired cheerful nervous curious generous patient honest brave lazy famous ordinary modern "
-    "ancient wooden golden frozen broken crooked hollow shallow deep sharp blunt sour bitter sweet salty fresh dusty muddy foggy sunny windy"
-).split()
-PAST = (
-    "watched painted carried opened closed cleaned repaired bought sold found lost hid broke built drew chose forgot remembered followed "
-    "measured borrowed returned admired described dropped lifted pushed pulled touched ignored answered explained noticed missed enjoyed"
-).split()
-MANNER = (
-    "slowly quickly quietly carefully happily sadly suddenly finally yesterday today tonight twice again early late together alone outside "
-    "upstairs nearby everywhere somehow perhaps usually rarely never always"
-).split()
-SHORT = (
-    "Yes.|No.|Maybe.|Sure.|Okay.|Right.|Exactly.|Thanks.|Hello.|Goodbye.|Sorry?|Really?|Why?|When?|Where?|Who?|What?|How?|Wait.|Stop.|Go on.|"
-    "Of course.|Not yet.|Not really.|I see.|I know.|Good idea!|Well done!|Oh no!|Wow!|Great!|Welcome back.|You are welcome.|Never mind.|Me too.|"
-    "That is right.|That is wrong.|Just a moment.|I am here.|I am listening.|Let me see.|Let me check.|Say that again?|Good morning.|Good night.|"
-    "Good afternoon.|See you soon.|Take care.|Have a nice day.|No problem.|It depends.|I agree.|I doubt it.|Absolutely.|Certainly not.|"
-    "How are you?|What time is it?|What is that?|Who is there?|Are you sure?|Is that all?|Anything else?|Shall we begin?|Ready when you are."
-).split("|")
+MONTHS = _words("January February March April May June July August September October November December")
+DAYS = _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+NAMES = _words("""
+    Anna Ben Clara David Emma Felix Grace Henry Iris Jack Kate Liam Mona Noah Olga Paul Quinn Rosa Sam Tina Uma
+    Victor Wendy Xavier Yara Zoe Alice Boris Carmen Dominic Eleanor Francis Georgia Hassan Ingrid Julian Katarina
+    Leonard Margaret Nathaniel Octavia Patrick Rebecca Stefan Theresa Ulrich Vanessa William Yusuf Zachary Abigail
+    Bernard Charlotte Desmond Evelyn Fernando Gabriela Harold Isabel Jonathan Kimberly Lorenzo Matilda Nicholas
+    Ophelia Penelope Rafael Samantha Timothy Ursula Veronica Wallace Agatha Bridget Cedric Deborah Edmund Florence
+    Gregory Harriet Imogen Jasper Keith Lydia Marcus Naomi Oscar Phoebe Rupert Sylvia Thomas Vivian Walter Amelia
+    Brandon Cynthia Derek
+""")
+SURNAMES = _words("""
+    Smith Jones Garcia Miller Davis Wilson Anderson Taylor Moore Jackson Martin Lee Thompson White Harris Clark
+    Lewis Robinson Walker Young Allen King Wright Scott Hill Green Adams Baker Nelson Carter Mitchell Turner
+    Phillips Campbell Parker Evans Edwards Collins Stewart Morris
+""")
+PLACES = _words("""
+    London Paris Berlin Madrid Rome Vienna Oslo Dublin Athens Cairo Tokyo Boston Denver Seattle Toronto Sydney
+    Geneva Hamburg Naples Prague Warsaw Budapest Istanbul Nairobi Lima Santiago Melbourne Vancouver Glasgow Bristol
+    Oxford Brighton Houston Atlanta Dallas Portland
+""")
+THINGS = _words("""
+    book table lamp garden river bridge window kitchen letter camera guitar blanket mirror basket ladder hammer
+    candle bottle pillow ticket engine wheel jacket button pocket shoulder finger thumb breakfast dinner sandwich
+    orange lemon cherry pepper butter cheese biscuit chocolate elephant tiger rabbit chicken penguin dolphin spider
+    beetle butterfly forest island valley desert meadow harbour village castle church museum theatre hospital
+    station airport hotel office factory school library market bakery doctor teacher lawyer farmer sailor painter
+    writer singer dancer driver waiter soldier student neighbour cousin uncle daughter husband weather thunder
+    sunshine shadow rainbow morning evening weekend summer winter journey picture question answer problem idea story
+    secret promise mistake surprise accident computer keyboard telephone television message password battery signal
+    machine robot rocket planet vegetable measure treasure pleasure oil boy noise choice voice coin joy toy house
+    mouse cloud mountain fountain ground bath path math breath tooth truth youth earth month
+""")
+PLURALS = _words("""
+    apples bananas shoes houses children people teachers letters numbers bicycles trains flowers birds horses dogs
+    cats questions answers stories songs pictures windows doors keys coins stamps bottles cups plates chairs tables
+    pages chapters minutes hours weeks years miles
+""")
+QUALITIES = _words("""
+    old new small large bright dark quiet loud strange familiar gentle rough smooth heavy light empty full narrow
+    wide cheap expensive beautiful ugly clever foolish hungry thirsty tired cheerful nervous curious generous
+    patient honest brave lazy famous ordinary modern ancient wooden golden frozen broken crooked hollow shallow deep
+    sharp blunt sour bitter sweet salty fresh dusty muddy foggy sunny windy
+""")
+PAST = _words("""
+    watched painted carried opened closed cleaned repaired bought sold found lost hid broke built drew chose forgot
+    remembered followed measured borrowed returned admired described dropped lifted pushed pulled touched ignored
+    answered explained noticed missed enjoyed
+""")
+MANNER = _words("""
+    slowly quickly quietly carefully happily sadly suddenly finally yesterday today tonight twice again early late
+    together alone outside upstairs nearby everywhere somehow perhaps usually rarely never always
+""")
+SHORT = _phrases("""
+    Yes.|No.|Maybe.|Sure.|Okay.|Right.|Exactly.|Thanks.|Hello.|Goodbye.|Sorry?|Really?|Why?|When?|Where?|Who?|What?|
+    How?|Wait.|Stop.|Go on.| Of course.|Not yet.|Not really.|I see.|I know.|Good idea!|Well done!|Oh
+    no!|Wow!|Great!|Welcome back.|You are welcome.|Never mind.|Me too.| That is right.|That is wrong.|Just a
+    moment.|I am here.|I am listening.|Let me see.|Let me check.|Say that again?|Good morning.|Good night.| Good
+    afternoon.|See you soon.|Take care.|Have a nice day.|No problem.|It depends.|I agree.|I doubt
+    it.|Absolutely.|Certainly not.| How are you?|What time is it?|What is that?|Who is there?|Are you sure?|Is that
+    all?|Anything else?|Shall we begin?|Ready when you are.
+""")
 
 
 def number(n: int) -> str:
@@ -182,7 +204,7 @@ def sentence(r: random.Random) -> str:
 
 
 def corpus(made: int, seed: int = 9) -> list[str]:
-    """All texts in their fixed order: the language model's and `made` sentences of the grammar, none of them held out."""
+    """All texts in their fixed order: the language model's, and `made` of the grammar; none is held out."""
     r = random.Random(seed)
     forbidden = {line.lower() for line in held_out()}
     texts = {line for line in (HERE / "texts_smollm2.txt").read_text().splitlines() if not re.search(r"\d", line)}

@@ -1,7 +1,8 @@
-"""Speech tokenizer: log-mel at 50 Hz to one of a finite set of tokens at 25 Hz (finite scalar quantisation), and back for training.
+"""Speech tokenizer: log-mel at 50 Hz to one of a finite set of tokens at 25 Hz (finite scalar quantisation), and
+back for training.
 
-Its tokens must let the mel be rebuilt and the spoken symbol be named: the second loss is what makes them readable for a decoder that knows
-phonemes. Only the token numbers leave training; none of this ships.
+Its tokens must let the mel be rebuilt and the spoken symbol be named: the second loss is what makes them readable
+for a decoder that knows phonemes. Only the token numbers leave training; none of this ships.
 """
 
 import math
@@ -21,7 +22,7 @@ def normalise(mel: Tensor) -> Tensor:
 
 
 class FSQ(nn.Module):
-    """Finite scalar quantisation (Mentzer et al. 2023): bound each channel, round it, pass gradients straight through."""
+    """Finite scalar quantisation (Mentzer et al. 2023): bound each channel, round it, gradients straight through."""
 
     def __init__(self, levels: list[int]):
         super().__init__()

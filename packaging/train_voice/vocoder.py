@@ -1,5 +1,6 @@
-"""Log-mel at 50 Hz to samples at 24 kHz, after HiFT: a harmonic source led by a pitch predictor, upsampling by 8, 5 and 3, an inverse STFT of 16
-points and hop 4. Everything is causal but for two frames of look-ahead in the first layers, so a stream of chunks gives what the whole gives.
+"""Log-mel at 50 Hz to samples at 24 kHz, after HiFT: a harmonic source led by a pitch predictor, upsampling by 8, 5
+and 3, an inverse STFT of 16 points and hop 4. Everything is causal but for two frames of look-ahead in the first
+layers, so a stream of chunks gives what the whole gives.
 """
 
 import math
@@ -69,7 +70,7 @@ class Source(nn.Module):
         self.mix = nn.Linear(HARMONICS + 1, 1)
 
     def forward(self, pitch: Tensor, noise: Tensor, state: State | None = None) -> Tensor:
-        """Pitch [batch, t] (0 where unvoiced), noise [batch, 480 t, 9] to [batch, 1, 480 t]. Phase is carried in float64."""
+        """Pitch [batch, t], 0 where unvoiced, and noise [batch, 480 t, 9] to [batch, 1, 480 t]; phase in float64."""
         steps = (pitch.double() / RATE_HZ).repeat_interleave(HOP, dim=1)
         phase = steps.cumsum(1)
         if state is not None:
