@@ -1,19 +1,21 @@
 """The plan as tables for a terminal: what `duplexcadence plan MODEL` prints. Text only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
 
-from engine.phrases import aligned, size
+from engine.phrases import aligned, counted, size
 from engine.plan.advance import SessionFull, StageUnit
 from engine.stage import After, Quota, Span, Timeline
 
 if TYPE_CHECKING:
+    from engine.plan.cycles import GraphShape
     from engine.plan.planned import Plan
 
 SECONDS = (1, 10, 60)
-SHOWN = 8  # units of a cycle, and graphs, that are spelt out
+SHOWN = 8  # units of a cycle that are spelt out
 
 
 def describe(plan: "Plan") -> str:
@@ -146,32 +148,52 @@ def _last_unit(plan: "Plan", seconds: int) -> int:
 def _graph_title(plan: "Plan") -> str:
     eager = {line.name for line in plan.timelines if line.eager}
     graphs = sum(one.stage not in eager for one in plan.shapes)
-    return f"Graphs: {graphs} exact shapes, the most frequent first; {len(plan.shapes) - graphs} shapes run eagerly"
+    runs = counted(len(plan.shapes) - graphs, "shape runs", "shapes run")
+    return f"Graphs: {counted(graphs, 'exact shape')}, the most frequent first; {runs} eagerly"
 
 
 def _graphs(plan: "Plan") -> str:
     lines = {line.name: line for line in plan.timelines}
-    rows = [("stage", "shape", "launches a unit", "in the warm-up", "first met", "")]
-    for one in plan.shapes[:SHOWN]:
+    rows = [("stage", "shape", "graphs", "launches a unit, each", "in the warm-up", "first met", "")]
+    for family in _families(plan.shapes):
+        one = family[0]
         line = lines[one.stage]
         clocked = any(spec.span is Span.CLOCKED for _, spec in plan.declared.reads[line.name])
         note = f"eager: {line.eager}" if line.eager else "length set before each launch" if clocked else ""
-        met = f"unit {one.first_unit}" if one.first_unit >= 0 else "as the input asks"
+        met = f"unit {_sizes(each.first_unit for each in family)}" if one.first_unit >= 0 else "as the input asks"
         rows.append(
             (
                 one.stage,
-                _shape(one.shape) + (" last" if one.last else ""),
+                _shape([*one.shape[:-1], _sizes(each.shape[-1] for each in family)]) + (" last" if one.last else ""),
+                "-" if line.eager else f"{len(family)}",
                 f"{float(one.a_unit):.2f}",
                 f"{one.early}",
                 met,
                 note,
             )
         )
-    more = len(plan.shapes) - SHOWN
-    return _columns(rows) + (f"\n... and {more} more" if more > 0 else "")
+    return _columns(rows)
 
 
-def _shape(shape: Sequence[int]) -> str:
+def _families(shapes: Sequence["GraphShape"]) -> Iterable[list["GraphShape"]]:
+    """Shapes that a row can tell together: one stage's, equally frequent, of which the last axis alone differs."""
+    alike: dict[tuple[object, ...], list[GraphShape]] = {}
+    for one in shapes:
+        key = (one.stage, one.shape[:-1], one.last, one.a_unit, one.early, one.first_unit >= 0)
+        alike.setdefault(key, []).append(one)
+    return alike.values()
+
+
+def _sizes(values: Iterable[int]) -> str:
+    """Numbers in a few words: all of them, or from which to which."""
+    found = sorted(set(values))
+    steps = {later - earlier for earlier, later in pairwise(found)}
+    if len(found) < 3 or len(steps) > 1:
+        return " or ".join(map(str, found)) if len(found) < 5 else f"{found[0]} to {found[-1]}, {len(found)} of them"
+    return f"{found[0]} to {found[-1]}" + (f" step {step}" if (step := steps.pop()) > 1 else "")
+
+
+def _shape(shape: Iterable[int | str]) -> str:
     return "(" + ", ".join(map(str, shape)) + ")"
 
 

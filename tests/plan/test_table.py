@@ -7,6 +7,8 @@ from engine.models.moshi import timelines as moshi
 from engine.models.step_audio2 import timelines as step_audio2
 from engine.phrases import size
 from engine.plan import plan
+from engine.plan.table import _sizes
+from engine.stage import Quota, Timeline
 
 PLANS = [
     pytest.param(minicpm_o.timelines(prompt=85), 600, id="minicpm_o"),
@@ -42,3 +44,30 @@ def test_a_session_too_short_says_so():
     assert "ends after 5 units" in text
     row = next(line for line in text.splitlines() if line.startswith("  all ")).split()
     assert row.count("-") == 2  # at 10 s and at 60 s
+
+
+@pytest.mark.parametrize(("timelines", "session_s"), PLANS)
+def test_every_graph_is_told(timelines, session_s):
+    made = plan(timelines, session_s=session_s)
+    title, _, *rows = made.describe().partition("\nGraphs: ")[2].splitlines()
+
+    eager = {line.name for line in timelines if line.eager}
+    told = sum(int(row.split(")")[1].removeprefix(" last").split()[0]) for row in rows if row.split()[0] not in eager)
+    assert told == int(title.split()[0]) == sum(one.stage not in eager for one in made.shapes)
+
+
+def test_sizes_that_go_up_in_steps_are_told_as_a_range():
+    line = Timeline("hearing", Quota(speak=(650,), sizes=tuple(range(200, 700, 50))), "frame")
+    rows = plan((line,), script="S").describe().splitlines()[-2:]
+
+    assert [" ".join(row.split()) for row in rows] == [
+        "hearing (650) 1 1.00 0 unit 0", "hearing (200 to 600 step 50) 9 0.00 0 as the input asks",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ((5,), "5"), ((8, 5), "5 or 8"), ((3, 2, 1), "1 to 3"), ((1, 2, 4), "1 or 2 or 4"), 
+    (range(0, 99, 9), "0 to 90 step 9"),    ((1, 2, 3, 5, 9), "1 to 9, 5 of them"), ((7, 7), "7"),
+])  # fmt: skip
+def test_sizes_read_well(values, text):
+    assert _sizes(values) == text
