@@ -7,17 +7,24 @@ from pathlib import Path
 
 import corpus
 import evaluate
+import hearing
+import laws
+import pack
 import stages
 import teacher
 import texts
 import torch
 from loop import Run
 
+TRAINED = ("tokenizer", "flow", "decoder", "vocoder")
+ENCODER = ("enter", "encode_mel", "halve", "encode_token", "squeeze")  # the tokenizer without its training heads
+STAGES = ("texts", "expose", "speak", "prepare", *TRAINED, "evaluate", "hear", "pack", "check")
+
 
 def main() -> None:
     """Parse and run one stage."""
     parser = argparse.ArgumentParser(prog="train_voice", description=__doc__)
-    parser.add_argument("stage", choices="texts speak expose prepare tokenizer flow decoder vocoder evaluate".split())
+    parser.add_argument("stage", choices=STAGES)
     parser.add_argument("--data", type=Path, default=Path(".voice-data"), help="texts, prepared corpus")
     parser.add_argument("--shards", type=Path, help="folder of the teacher's shards")
     parser.add_argument("--texts", type=Path, help="file of text and phonemes")
@@ -36,8 +43,11 @@ def main() -> None:
     parser.add_argument("--compiled", action="store_true", help="vocoder: torch.compile")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--guidance", type=float, default=0.0)
-    parser.add_argument("--temperature", type=float, default=0.6)
+    parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--limit", type=int, default=200)
+    parser.add_argument("--archives", type=Path, nargs="+", help="hear: WAY.tar files")
+    parser.add_argument("--whisper", type=Path, help="hear: folder of a Whisper for transformers")
+    parser.add_argument("--bits", type=int, default=5, help="pack: bits a weight; the vocoder takes 8")
     parser.add_argument("--ways", nargs="+", default=["vocoded", "rebuilt", "spoken"])
     parser.add_argument("--seed", type=int, default=9)
     parser.add_argument("--made", type=int, default=2600, help="sentences of the grammar")
@@ -53,6 +63,21 @@ def main() -> None:
         return
     if a.stage == "speak":
         teacher.speak(a.texts, a.teacher, a.shards, a.workers, a.seconds, a.skip)
+        return
+    if a.stage == "check":
+        found = laws.check(a.levels, a.seed)
+        print(found)
+        raise SystemExit(int(max(found.values()) > laws.TOLERANCE))
+    if a.stage == "hear":
+        hearing.report(a.archives, a.texts, a.whisper, a.out, a.limit)
+        return
+    if a.stage == "pack":
+        a.out.mkdir(parents=True, exist_ok=True)
+        for name in TRAINED:
+            state = pack.load(a.models / f"{name}.safetensors")
+            if name == "tokenizer":
+                state = {k: v for k, v in state.items() if k.split(".")[0] in ENCODER}
+            pack.save(state, a.out / f"{name}.safetensors", 8 if name == "vocoder" else a.bits)
         return
     if a.stage == "prepare":
         utterances = corpus.read(a.shards, a.texts, a.workers)

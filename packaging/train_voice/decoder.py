@@ -104,7 +104,7 @@ class Decoder(nn.Module):
     def losses(
         self, symbols: Tensor, counts: Tensor, durations: Tensor, tokens: Tensor, token_counts: Tensor
     ) -> dict[str, Tensor]:
-        """Teacher forcing on true durations; tokens fed back are shaken, lost, replaced, lest they be learnt by heart."""
+        """Teacher forcing on true durations; tokens fed back are shaken, lost, replaced: none is learnt by heart."""
         encoded, guessed = self.encode(symbols, counts)
         index, place = self.walk(durations, tokens.shape[1])
         last = self.token.shaken(F.pad(tokens[:, :-1], (1, 0), value=self.count), 0.2)

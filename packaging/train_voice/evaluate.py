@@ -36,7 +36,7 @@ def speak_held_out(
     steps: int, guidance: float,
     temperature: float, limit: int, ways: list[str],
 ) -> None:  # fmt: skip
-    """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`, log-mel L1 from the teacher at its timing."""
+    """Write `WAY.tar` of Ogg Opus files named by row, and `distances.json`, log-mel L1 from the teacher."""
     out.mkdir(parents=True, exist_ok=True)
     tokenizer = load_tokenizer(models / "tokenizer.safetensors", levels, device)
     flow, vocoder = Flow(levels).to(device).eval(), Vocoder().to(device).eval()
