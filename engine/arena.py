@@ -42,16 +42,8 @@ class Arena(Protocol):
         """
         ...
 
-    def commit(self, unit: int) -> None:
-        """Commit what unit `unit` of the plan's script needs; nothing where the session has ended by then.
-
-        Raises:
-            NoRoom: The machine has not that much memory to spare.
-        """
-        ...
-
     def commit_needed(self, needed: Mapping[str, int]) -> None:
-        """Commit so many ticks of so many states, as `Plan.ahead` tells of a conversation that follows no script.
+        """Commit so many ticks of so many states, as `Plan.ahead` tells of a conversation and `Plan.unit` of a script.
 
         Raises:
             AskedWrongly: More ticks than the plan ever foresees.
@@ -80,7 +72,7 @@ class HostArena:
     """An arena in this machine's own memory; see `Arena`.
 
     Args:
-        plan: Says what states there are, how long they can become, and what each unit needs.
+        plan: Says what states there are and how long they can become.
         reserve: Gets the addresses.
 
     Raises:
@@ -89,7 +81,6 @@ class HostArena:
     """
 
     def __init__(self, plan: Plan, reserve: Callable[[int], Memory] = reserve) -> None:
-        self._plan = plan
         self._layout = lay_out(plan.states, PAGESIZE)
         self._memory = reserve(self._layout.size)
         self._backed = {block.start: 0 for block in self._layout.blocks if block.grows}  # bytes, in whole pages
@@ -117,10 +108,6 @@ class HostArena:
 
     def view(self, state: str) -> torch.Tensor:
         return self._view[state]
-
-    def commit(self, unit: int) -> None:
-        if self._plan.session_units is None or unit < self._plan.session_units:
-            self.commit_needed(self._plan.unit(unit).needed)
 
     def commit_needed(self, needed: Mapping[str, int]) -> None:
         for state, ticks in needed.items():

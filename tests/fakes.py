@@ -53,9 +53,6 @@ class NotingArena:
     def view(self, state: str) -> Any:
         raise AssertionError("nobody asked for a view")
 
-    def commit(self, unit: int) -> None:
-        raise AssertionError("a session commits by position, not by script")
-
     def reset(self, what: str | Lifetime) -> None:
         self.committed = {name: ticks for name, ticks in self.committed.items() if name != "mouth.words"}
 

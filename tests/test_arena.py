@@ -51,7 +51,7 @@ def run(arena, plan, units):
     """What a session does: commit ahead, and at a turn's end give back. Yields after each."""
     for n in range(units):
         unit = plan.unit(n)
-        arena.commit(n)
+        arena.commit_needed(unit.needed)
         yield unit
         if unit.event == "F":
             arena.reset(Lifetime.TURN)
@@ -73,7 +73,7 @@ def test_addresses_stand_still_over_a_thousand_units_and_a_reset():
                 kept[name] = n % 100
     arena.reset(Lifetime.TURN)
     arena.reset(Lifetime.SESSION)
-    arena.commit(1000)
+    arena.commit_needed(planned.unit(1000).needed)
     for state in planned.states:
         view = arena.view(state.name)
         assert view.data_ptr() == addresses[state.name]
@@ -208,13 +208,6 @@ def test_a_conversation_that_follows_no_script_commits_what_may_come():
         for name, ticks in unit.needed.items():
             arena.view(name)[:ticks] = 1
         assert arena.resident_bytes == resident
-
-
-def test_past_the_sessions_end_nothing_is_committed():
-    arena = HostArena(small_conversation())
-    committed = arena.committed_bytes
-    arena.commit(SESSION_S)
-    assert arena.committed_bytes == committed
 
 
 def test_more_than_was_planned_is_refused():

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO
 
 from engine.errors import BadWeights, CadenceError, NoRoom
-from engine.phrases import readable as readable
 
 BLOCK_BYTES = 1 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT}

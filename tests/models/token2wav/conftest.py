@@ -46,7 +46,7 @@ class Session:
         generator = torch.Generator().manual_seed(11)
         for index in range(units):
             unit = self.plan.unit(index)
-            self.arena.commit(index)
+            self.arena.commit_needed(unit.needed)
             for launch in unit.stages["flow_encoder"].launches:
                 self.spoil(unit.needed)
                 yield launch, torch.randint(0, TINY.flow.vocabulary, (1, launch.fed), generator=generator)
@@ -90,7 +90,7 @@ def begin(tiny: tuple[Any, Any], checkpoint: Checkpoint) -> Callable[..., Sessio
         speech = Timeline("tts", Ticking(Rate(25), speech=True), "speech token", chunk=1)
         planned = plan((speech, *lines), script=script)
         arena = HostArena(planned)
-        arena.commit(0)
+        arena.commit_needed(planned.unit(0).needed)
         views = {state.name: arena.view(state.name) for state in planned.states}
         noise = tiny[0].decoder.rand_noise.clone()
         generator = torch.Generator().manual_seed(7)

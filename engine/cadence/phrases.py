@@ -1,3 +1,0 @@
-"""Moved to `engine.phrases`."""
-
-from engine.phrases import printable as printable
