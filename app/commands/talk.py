@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     entry = registry.find(args.model)
     entry.require_runs()
-    for line in _what_lacks():
+    for line in what_lacks():
         say(line)
     say(f"so the bundled question is heard instead: {QUESTION.name}\n")
     store = weights.open_store()
@@ -66,7 +66,8 @@ def _session_folder() -> Iterator[Path]:
             folder.rmdir()
 
 
-def _what_lacks() -> list[str]:
+def what_lacks() -> list[str]:
+    """Why nobody can talk live, a line for each reason."""
     lines = []
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         lines.append("no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)")

@@ -10,6 +10,8 @@ import pytest
 import soundfile
 
 from app.__main__ import main
+from app.commands import talk
+from engine.errors import NoRoom
 from tests.made_up_sessions import conversation, write
 
 QUESTIONS = Path(__file__).parents[2] / "assets" / "questions"
@@ -84,11 +86,35 @@ def test_a_model_that_can_only_be_planned_is_not_run(capsys: pytest.CaptureFixtu
     assert "only plan it" in refused(capsys, "run", str(QUESTIONS / "capital_of_france.wav"), "--model", "moshi")
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = f"{sys.executable} -m app plan minicpm-o-4.5 | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    assert "Stages" not in done.stdout
+@pytest.fixture
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `talk` keeps its sessions."""
+    monkeypatch.setattr(talk.platformdirs, "user_data_path", lambda *_, **__: tmp_path)
+    return tmp_path / "sessions"
+
+
+def test_a_model_that_can_only_be_planned_is_not_talked_with(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["talk", "--model", "moshi"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("duplexcadence: this version cannot run moshi, only plan it")
+    assert not sessions.exists()
+
+
+def test_a_talk_that_fails_leaves_no_folder(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr(talk.weights, "fetch", lambda names, progress: fetched.extend(names))
+
+    def fail(*_: object, reply: Path, **__: object) -> int:
+        assert reply.parent.parent == sessions
+        raise NoRoom("no memory")
+
+    monkeypatch.setattr(talk, "hold_recording", fail)
+    assert main(["talk", "--model", "Pocket"]) == 1
+    assert tuple(fetched) == talk.weights.open_store().manifest.of_model("pocket")
+    assert list(sessions.iterdir()) == []
 
 
 def test_planning_loads_no_torch() -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.__main__ import main
+from app.commands import talk
 
 APIS = [{"name": "ALSA"}, {"name": "JACK"}]
 
@@ -51,13 +52,18 @@ def test_no_device_is_an_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert capsys.readouterr().out.startswith("no audio device")
 
 
+class PortAudioError(Exception):
+    """As sounddevice raises it: neither an OSError nor to be had where the import failed."""
+
+
+@pytest.mark.parametrize("error", [OSError("PortAudio library not found"), PortAudioError("no server\nruns")])
 def test_no_portaudio_is_one_line_with_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception
 ) -> None:
     class Broken:
         def find_spec(self, name: str, path: object = None, target: object = None) -> None:
             if name == "sounddevice":
-                raise OSError("PortAudio library not found")
+                raise error
 
     monkeypatch.delitem(sys.modules, "sounddevice", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
@@ -66,3 +72,10 @@ def test_no_portaudio_is_one_line_with_the_remedy(
     assert len(said) == 1
     assert "PortAudio" in said[0]
     assert "install" in said[0]
+    assert "no PortAudio library here that works, so no microphone and no speaker" in talk.what_lacks()
+
+
+def test_what_a_conversation_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_devices(monkeypatch, [device("Mic", 0, 1, 0, 16000)])
+    assert "no speaker here" in talk.what_lacks()
+    assert "no microphone here" not in talk.what_lacks()

@@ -1,0 +1,3 @@
+from tests.app.told_model import stage
+
+__all__ = ["stage"]
