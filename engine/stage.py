@@ -11,7 +11,6 @@ is look-ahead and context.
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from math import prod
 
 from engine.clock import Rate
 from engine.errors import AskedWrongly
@@ -233,11 +232,6 @@ class StateSpec:
     def item_shape(self) -> tuple[int, ...]:
         """The shape of one tick."""
         return tuple(size for size in self.shape if isinstance(size, int))
-
-    @property
-    def item_bytes(self) -> int:
-        """Bytes of one tick."""
-        return prod(self.item_shape) * DTYPE_BYTES[self.dtype]
 
 
 @dataclass(frozen=True)
