@@ -10,8 +10,14 @@ from typing import Any
 
 _ROOT = r"(?:[A-Za-z]:[\\/]|\\\\|~[\\/]|file://|/)"
 _QUOTED = re.compile(rf"(['\"])({_ROOT}[^'\"\n]*)\1")
-# Not after a word, a dot, a colon or a slash: "and/or", "../x", "https://host/x" and "25/2" are no absolute paths.
-_BARE = re.compile(rf"(?<![\w.:/\\~]){_ROOT}[^\s'\"<>|*?,;()\[\]{{}}]*[^\s'\"<>|*?,;:.()\[\]{{}}\\/][\\/]?")
+_STOPS = r"\s'\"<>|*?,;()\[\]{}/\\"
+# Not after a word, a dot or a slash, nor with two slashes after a colon: "and/or", "../x", "25/2" and "https://host/x"
+# are no absolute paths.
+_START = rf"(?<![\w./\\~])(?!(?<=:)//){_ROOT}"
+# A folder's name may hold spaces: plain words belong to it if a slash follows the last of them, however much of a
+# sentence that may take along. The last name ends at its first space.
+_FOLDER = rf"[^{_STOPS}]*(?:(?<!:)(?:[ \t]+[^{_STOPS}:]+)+)?[\\/]"
+_BARE = re.compile(rf"{_START}(?:{_FOLDER})*[^{_STOPS}]*[^{_STOPS}:.][\\/]?")
 
 
 def _last_name(path: str) -> str:
@@ -26,8 +32,8 @@ def _is_path(text: str) -> bool:
 def without_folders(text: str) -> str:
     """`text` with each absolute path in it cut down to its last name.
 
-    A text that is a path as a whole may hold spaces; inside a sentence, a path with spaces is seen where it is quoted,
-    as Python's own errors do.
+    Folders may have spaces in their names; a last name inside a sentence has them only where the path is quoted, as
+    Python's own errors do.
     """
     if "/" not in text and "\\" not in text:
         return text

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from engine.timing.privacy import scrubbed, without_folders
 
-FOLDERS = st.text("abcdefgh_-.", min_size=1, max_size=8).filter(lambda name: name.strip("."))
+WORDS = st.text("abcdefgh_-.", min_size=1, max_size=8).filter(lambda name: name.strip("."))
+FOLDERS = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
 NAMES = st.text("abcdefgh_-", min_size=1, max_size=8)
 
 
@@ -22,6 +23,14 @@ NAMES = st.text("abcdefgh_-", min_size=1, max_size=8)
         ("could not open /home/jo/x.wav, sorry", "could not open x.wav, sorry"),
         ("/dev/snd/pcm: device busy", "pcm: device busy"),
         ("at (/usr/lib/libx.so)", "at (libx.so)"),
+        ("cannot open:/home/jo/clip.wav", "cannot open:clip.wav"),
+        ("file:/home/jo/clip.wav", "file:clip.wav"),
+        ("the log /home/jo smith/log.jsonl cannot be written", "the log log.jsonl cannot be written"),
+        ("no room at C:\\Users\\jo van smith\\log.jsonl; free some", "no room at log.jsonl; free some"),
+        ("/home/jo smith/log.jsonl cannot be written: full", "log.jsonl cannot be written: full"),
+        ("moved /home/jo/x.wav to /home/jo smith/y.wav, done", "moved x.wav to y.wav, done"),
+        ("/dev/snd/pcm: 25/2 Hz", "pcm: 25/2 Hz"),
+        ("from /home/jo/x.wav and https://example.org/a/b", "from x.wav and https://example.org/a/b"),
     ],
 )
 def test_a_folder_goes_and_the_last_name_stays(text: str, kept: str) -> None:
@@ -30,14 +39,26 @@ def test_a_folder_goes_and_the_last_name_stays(text: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["LISTEN and/or SPEAK", "25/2 Hz", "https://example.org/a/b", "../clips/x.wav", "1/2", "n/a", "12:30:00", "a\\b"],
+    [
+        "LISTEN and/or SPEAK",
+        "25/2 Hz",
+        "https://example.org/a/b",
+        "at https://a.b/c d/e",
+        "../clips/x.wav",
+        "1/2",
+        "n/a",
+        "12:30:00",
+        "a\\b",
+    ],
 )
 def test_what_is_no_absolute_path_stays(text: str) -> None:
     assert without_folders(text) == text
 
 
 @given(
-    st.lists(FOLDERS, min_size=1, max_size=4), NAMES, st.sampled_from(["{}", "cannot read {}: bad", "'{}'", "a {} b"])
+    st.lists(FOLDERS, min_size=1, max_size=4),
+    NAMES,
+    st.sampled_from(["{}", "cannot read {}: bad", "'{}'", "a {} b", "cannot open:{}", "at:{}; b"]),
 )
 @settings(deadline=None)
 def test_no_folder_of_any_path_survives(folders: list[str], name: str, sentence: str) -> None:

@@ -2,16 +2,17 @@
 
 Such a product reads every weight for one row of input, so a weight's size is its price. Four bits in groups of 32,
 each with a scale and an offset, are the grid of the released file (GGUF's Q4_1): weights from there lose nothing,
-others lose what four bits lose. Inputs are rounded to bfloat16, sums are float32. A row's result does not depend on
-the rows beside it, nor a column's on its neighbours: whole equals token by token, fused equals apart. Knows no model.
-Entered by the engine thread; packing by whoever loads.
+others lose what four bits lose. Inputs are rounded to bfloat16, sums are float32, and the product is rounded to
+bfloat16 before a bias is added in float32. A row's result does not depend on the rows beside it, nor a column's on its
+neighbours: whole equals token by token, fused equals apart. Knows no model. Entered by the engine thread; packing by
+whoever loads.
 
-SmolLM2-135M's stack on one busy core of a Zen 4 (2026-12-01), for a token, for 20, and how far what follows diverges
-from float32's (nats): this 11 ms, 62 ms, 0.004. int8 by `_int_mm`, inputs rounded row by row: 18, 47, 0.03 to 0.05,
-and wrong where there is no VNNI, since oneDNN's sums saturate. torch's dynamic int8: 12, 25, 0.02 token by token but
-0.5 for a whole prompt, whose largest input sets the scale of all. `_weight_int8pack_mm`: 18, 183.
+SmolLM2-135M's linear layers alone, on one busy core of a Zen 4 (2026-12-01), ms for a token and for 20: this 8 and 64
+to 92; torch's dynamic int8 4.1 and 17 to 25; `_weight_int8pack_mm` 18 and 183. What follows a whole prompt diverges
+from float32's by 0.004 nats with this, by 0.5 with dynamic int8, whose largest input sets the scale of all.
 """
 
+import sys
 from enum import StrEnum
 
 import torch
@@ -31,8 +32,12 @@ class Precision(StrEnum):
 
 
 def best_precision() -> Precision:
-    """Four bits where torch has vector kernels for them (x86 with AVX2 or AVX-512), else float32."""
-    return Precision.INT4 if torch.backends.cpu.get_cpu_capability().startswith("AVX") else Precision.FLOAT32
+    """Four bits where torch has vector kernels for them, else float32.
+
+    It has them on x86 with AVX2 or AVX-512, but not on Windows: Microsoft's compiler is given a scalar loop.
+    """
+    vector = sys.platform != "win32" and torch.backends.cpu.get_cpu_capability().startswith("AVX")
+    return Precision.INT4 if vector else Precision.FLOAT32
 
 
 def linear(weight: Tensor, bias: Tensor | None, precision: Precision) -> nn.Module:

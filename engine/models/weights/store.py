@@ -1,14 +1,17 @@
 """The cache: one folder a weight, made once, whole or not there at all.
 
 `<root>/weights/<name>-<fingerprint>/` holds what the converter wrote and `weights.json`, its record: every file with
-its size and hash. `<root>/downloads` outlives a stopped fetch, `<root>/scratch` does not. A folder appears by one
-rename, so a reader needs no lock. Knows nothing of sources. Any thread may read; who writes holds `fetching`'s lock.
+its size, its hash and the time of its last change. `<root>/downloads` outlives a stopped fetch, `<root>/scratch` does
+not. A folder appears by one rename, so a reader needs no lock. Knows nothing of sources. Any thread may read; who
+writes holds `fetching`'s lock.
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,16 +50,22 @@ class Store:
         return self.root / "weights" / f"{weight.name}-{weight.fingerprint}"
 
     def locate(self, name: str) -> Path:
-        """The folder of a weight; touches no network, and looks at sizes, not at content.
+        """The folder of a weight; touches no network, and reads only files whose time is not the recorded one.
+
+        Such a file, where it still holds what it should, is given its recorded time back: a copied cache is read once.
 
         Raises:
             MissingWeights: It is not there.
-            BadWeights: Files of it are gone or of another size.
+            BadWeights: Files of it are gone, or hold something else.
             AskedWrongly: There are no weights of that name.
         """
         weight = self.manifest.weight(name)
-        for _ in self._files(weight):
-            pass
+        for path, entry in self._files(weight):
+            recorded_ns = entry.get("mtime_ns", 0)  # the first records have none
+            if path.stat().st_mtime_ns != recorded_ns:
+                _check(weight, path, entry)
+                with suppress(OSError, TypeError):  # a cache that cannot be written is read each time
+                    os.utime(path, ns=(recorded_ns, recorded_ns))
         return self.folder(weight)
 
     def verify(self, name: str) -> int:
@@ -67,8 +76,7 @@ class Store:
         """
         weight, total = self.manifest.weight(name), 0
         for path, entry in self._files(weight):
-            if (found := sha256_of(path)) != entry["sha256"]:
-                raise BadWeights(f"{name}: {path.name} has sha256 {found}", entry["sha256"], _mend(weight))
+            _check(weight, path, entry)
             total += entry["bytes"]
         return total
 
@@ -97,7 +105,12 @@ class Store:
             source: Where its files came from, for the record.
         """
         entries = [
-            {"name": path.relative_to(made).as_posix(), "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+            {
+                "name": path.relative_to(made).as_posix(),
+                "bytes": path.stat().st_size,
+                "mtime_ns": path.stat().st_mtime_ns,
+                "sha256": sha256_of(path),
+            }
             for path in sorted(made.rglob("*"))
             if path.is_file()
         ]
@@ -133,6 +146,12 @@ class Store:
     def held_bytes(self, weight: Weight) -> int:
         """What the weight's folder takes on the disk now."""
         return bytes_under(self.folder(weight))
+
+
+def _check(weight: Weight, path: Path, entry: dict[str, Any]) -> None:
+    """Compare a file's hash with the recorded one."""
+    if (found := sha256_of(path)) != entry["sha256"]:
+        raise BadWeights(f"{weight.name}: {path.name} has sha256 {found}", entry["sha256"], _mend(weight))
 
 
 def _mend(weight: Weight) -> str:

@@ -83,12 +83,31 @@ def test_precision_is_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capability", "precision"),
-    [("AVX2", "INT4"), ("AVX512", "INT4"), ("NO AVX", "FLOAT32"), ("DEFAULT", "FLOAT32"), ("SVE256", "FLOAT32")],
+    ("platform", "capability", "precision"),
+    [
+        ("linux", "AVX2", "INT4"),
+        ("darwin", "AVX2", "INT4"),
+        ("linux", "AVX512", "INT4"),
+        ("win32", "AVX2", "FLOAT32"),
+        ("win32", "AVX512", "FLOAT32"),
+        ("linux", "NO AVX", "FLOAT32"),
+        ("linux", "DEFAULT", "FLOAT32"),
+        ("linux", "SVE256", "FLOAT32"),
+    ],
 )
-def test_four_bits_need_vector_kernels(monkeypatch: pytest.MonkeyPatch, capability: str, precision: str) -> None:
+def test_four_bits_need_vector_kernels(
+    monkeypatch: pytest.MonkeyPatch, platform: str, capability: str, precision: str
+) -> None:
+    monkeypatch.setattr("engine.models.layers.linear.sys.platform", platform)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert best_precision() is Precision[precision]
+
+
+def test_a_product_is_rounded_before_its_bias_is_added() -> None:
+    weight, bias, x = random(0, 32, 64), random(1, 32), random(2, 3, 64)
+    product = Int4Linear(weight)(x)
+    assert torch.equal(product, product.bfloat16().float())
+    assert torch.equal(Int4Linear(weight, bias)(x), product + bias)
 
 
 def test_a_vocabulary_is_the_embedding_itself() -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from engine.errors import AskedWrongly, BadWeights, MissingWeights
 from engine.models.weights import locate, open_store
+from engine.models.weights.files import sha256_of
 from engine.models.weights.manifest import Weight
 from engine.models.weights.store import RECORD, Store
 from tests.models.weights.made_up import CONTENT, make_weight, make_wheel, store_of
@@ -65,14 +67,57 @@ def test_damage_that_a_look_tells_is_found_on_the_way_to_a_session(store: Store,
             look("tiny")
 
 
-def test_a_changed_byte_is_found_when_all_is_read(store: Store, weight: Weight) -> None:
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_changed_byte_is_found_on_the_way_to_a_session(store: Store, weight: Weight, earlier: bool) -> None:
     model = install(store, weight) / "model.bin"
+    changed_ns = model.stat().st_mtime_ns + (-1_000_000 if earlier else 1_000_000)
     content = bytearray(CONTENT["model.bin"])
     content[100] ^= 1
     model.write_bytes(content)
-    store.locate("tiny")  # sizes are right: that is all it looks at, so that a session starts in milliseconds
+    os.utime(model, ns=(changed_ns, changed_ns))
+    for look in (store.locate, store.verify):
+        with pytest.raises(BadWeights, match=r"model\.bin has sha256 .*; run: duplexcadence models fetch toy"):
+            look("tiny")
+
+
+def test_a_changed_byte_under_an_unchanged_time_is_found_when_all_is_read(store: Store, weight: Weight) -> None:
+    model = install(store, weight) / "model.bin"
+    then_ns = model.stat().st_mtime_ns
+    model.write_bytes(CONTENT["model.bin"][::-1])
+    os.utime(model, ns=(then_ns, then_ns))
+    store.locate("tiny")
     with pytest.raises(BadWeights, match=r"model\.bin has sha256"):
         store.verify("tiny")
+
+
+def test_what_is_untouched_is_not_read_and_a_copy_is_read_once(
+    store: Store, weight: Weight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read = install(store, weight), list[str]()
+
+    def counted(path: Path) -> str:
+        read.append(path.name)
+        return sha256_of(path)
+
+    monkeypatch.setattr("engine.models.weights.store.sha256_of", counted)
+    store.locate("tiny")
+    assert read == []
+    os.utime(folder / "model.bin", ns=(10**18, 10**18))
+    store.locate("tiny")
+    store.locate("tiny")
+    assert read == ["model.bin"]
+
+
+def test_what_was_installed_before_times_were_recorded_is_read_and_found(store: Store, weight: Weight) -> None:
+    folder = install(store, weight)
+    record = json.loads((folder / RECORD).read_text())
+    for entry in record["files"]:
+        del entry["mtime_ns"]
+    (folder / RECORD).write_text(json.dumps(record))
+    assert store.locate("tiny") == folder
+    (folder / "model.bin").write_bytes(CONTENT["model.bin"][::-1])
+    with pytest.raises(BadWeights, match=r"model\.bin has sha256"):
+        store.locate("tiny")
 
 
 def test_a_broken_folder_gives_way(store: Store, weight: Weight) -> None:
