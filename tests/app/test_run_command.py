@@ -164,6 +164,7 @@ def second(stage: Stage) -> int:
     return main(["run", "q.wav", "--log", "l.jsonl"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder", "stage")
 def test_speech_in_any_file_name_is_heard(capsys: pytest.CaptureFixture[str]) -> None:
     name = os.fsdecode(b"q \xff\n.wav")

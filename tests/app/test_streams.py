@@ -12,6 +12,7 @@ from app.__main__ import main
 PLAN = [sys.executable, "-m", "app", "plan", "pocket"]
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -21,6 +22,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     os.close(writing)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_an_output_that_is_full_is_one_line() -> None:
     with open("/dev/full", "wb") as full:
@@ -31,6 +33,7 @@ def test_an_output_that_is_full_is_one_line() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no descriptor is closed at a start there")
 def test_closed_streams_are_no_error(tmp_path: Path) -> None:
     script = f"import os, sys; os.close(1); os.close(2); os.execv(sys.executable, {PLAN!r})"

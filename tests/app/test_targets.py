@@ -77,6 +77,7 @@ def test_a_folder_that_takes_no_such_file_is_said_first(
     assert contents() == files
 
 
+@pytest.mark.slow
 def test_an_ending_may_be_in_capitals() -> None:
     assert main(["export", "x.jsonl", "--to", "picture", "--out", "P.SVG"]) == 0
     assert b"<svg" in Path("P.SVG").read_bytes()
