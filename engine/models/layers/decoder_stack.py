@@ -44,8 +44,8 @@ class StackSizes:
             heads=heads,
             kv_heads=config.get("num_key_value_heads") or heads,
             dim=config.get("head_dim") or config["hidden_size"] // heads,
-            eps=config["rms_norm_eps"],
-            rope_theta=_rope(config).get("rope_theta") or config.get("rope_theta") or 10_000.0,
+            eps=float(config["rms_norm_eps"]),
+            rope_theta=float(_rope(config).get("rope_theta") or config.get("rope_theta") or 10_000.0),
         )
 
     @property
@@ -94,25 +94,36 @@ class _Layer:
 
     @classmethod
     def of(cls, weights: Weights, name: str, sizes: StackSizes, precision: Precision) -> "_Layer":
-        def joined(*parts: str) -> nn.Module:
+        def joined(rows: int, columns: int, *parts: str) -> nn.Module:
             biases = [weights[f"{name}.{part}.bias"] for part in parts if f"{name}.{part}.bias" in weights]
             weight = torch.cat([weights[f"{name}.{part}.weight"] for part in parts])
+            _refuse_other_shape(f"{name}.{'+'.join(parts)}", weight, rows, columns)
             return linear(weight, torch.cat(biases) if biases else None, precision)
 
-        def norm(part: str) -> _Norm:
-            return _Norm(weights[f"{name}.{part}.weight"], sizes.eps)
+        def norm(part: str, size: int = sizes.width) -> _Norm:
+            weight = weights[f"{name}.{part}.weight"]
+            _refuse_other_shape(f"{name}.{part}", weight, size)
+            return _Norm(weight, sizes.eps)
 
+        attended, kept = sizes.heads * sizes.dim, sizes.kv_heads * sizes.dim
         normed = f"{name}.self_attn.q_norm.weight" in weights
         return cls(
             before=norm("input_layernorm"),
-            query_key_value=joined("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-            query_norm=norm("self_attn.q_norm") if normed else None,
-            key_norm=norm("self_attn.k_norm") if normed else None,
-            out=joined("self_attn.o_proj"),
+            query_key_value=joined(
+                attended + 2 * kept, sizes.width, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"
+            ),
+            query_norm=norm("self_attn.q_norm", sizes.dim) if normed else None,
+            key_norm=norm("self_attn.k_norm", sizes.dim) if normed else None,
+            out=joined(sizes.width, attended, "self_attn.o_proj"),
             between=norm("post_attention_layernorm"),
-            gate_up=joined("mlp.gate_proj", "mlp.up_proj"),
-            down=joined("mlp.down_proj"),
+            gate_up=joined(2 * sizes.inner, sizes.width, "mlp.gate_proj", "mlp.up_proj"),
+            down=joined(sizes.width, sizes.inner, "mlp.down_proj"),
         )
+
+
+def _refuse_other_shape(name: str, weight: Tensor, *shape: int) -> None:
+    if weight.shape != shape:
+        raise ValueError(f"{name} is {list(weight.shape)}, not {list(shape)}")
 
 
 class DecoderStack:
@@ -124,6 +135,10 @@ class DecoderStack:
         keys_values: float32 `[max_ticks, layers, 2, kv_heads, dim]`, time-major; ticks must be committed before a call
             that reaches them.
         precision: How to hold the matrices.
+
+    Raises:
+        KeyError: A tensor is missing.
+        ValueError: One has another shape than `sizes` tell of.
     """
 
     def __init__(self, weights: Weights, sizes: StackSizes, keys_values: Tensor, precision: Precision) -> None:

@@ -39,6 +39,7 @@ def local_time() -> datetime:
     return datetime.now().astimezone()
 
 
+@weights.blame_damage("pocket")
 def build(runtime: str, *, words: Path | None = None, now: Callable[[], datetime] = local_time) -> Built:
     """Pocket, not yet prepared.
 

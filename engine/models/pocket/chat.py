@@ -6,18 +6,14 @@ model's folder. Knows tokens and text, no layers. Entered by the engine thread.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from jinja2 import TemplateError
-from transformers import AutoTokenizer
 
-from engine.errors import AskedWrongly
-from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS, read_config
+from engine.models.pocket.template import Template, read_tokenizer
+from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS, one_line, read_config
 
 INSTRUCTIONS = "You are a helpful voice assistant. Answer in one short sentence."
-# They show how long an answer is and what it sounds like; a small model takes more from them than from instructions. Of
-# 168 simple questions SmolLM2 answers 117 right without examples, 126 with these, in half as many words (2026-12-01);
-# four to nine others, more of them or in other orders, made it 76 to 88 of the 116 on which 82 and 88 were right so.
+# They show how long an answer is and what it sounds like; a small model takes more from them than from instructions.
 EXAMPLES = (
     ("What is the capital of Norway?", "The capital of Norway is Oslo."),
     ("What color is a carrot?", "A carrot is orange."),
@@ -38,7 +34,7 @@ class Chat:
         examples: Questions with answers, as if they had been asked before.
 
     Raises:
-        AskedWrongly: The folder has no tokenizer that can be loaded without running code of its own.
+        AskedWrongly: The folder's tokenizer or template cannot be used.
     """
 
     def __init__(
@@ -47,14 +43,11 @@ class Chat:
         instructions: str = INSTRUCTIONS,
         examples: Sequence[tuple[str, str]] = EXAMPLES,
     ) -> None:
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        except (OSError, ValueError, KeyError) as error:
-            raise AskedWrongly(
-                f"{folder.name} has no tokenizer that can be loaded", "a folder that transformers saved"
-            ) from error
-        self._tokenizer: Any = tokenizer
-        before, self._after = self._rendered(instructions, examples).split(_HERE)
+        self._tokenizer, self._template = read_tokenizer(folder), Template(folder)
+        parts = self._rendered(instructions, examples).split(_HERE)
+        if len(parts) != 2:
+            raise self._template.refused("drops the question" if len(parts) == 1 else "repeats the question")
+        before, self._after = parts
         kept = before.rstrip(" ")  # a space belongs to the word after it
         self._space = before[len(kept) :]
         self.kept: tuple[int, ...] = tuple(self._encode(kept))
@@ -64,7 +57,7 @@ class Chat:
     def question(self, text: str) -> list[int]:
         """What follows `kept` to ask `text`, at most `MAX_QUESTION_TOKENS`: of a long speech, its end."""
         after = self._encode(self._after)
-        words = self._encode(self._space + text.strip(), split_special_tokens=True)  # nobody can speak a control token
+        words = self._encode(self._space + text.strip(), spoken=True)
         return [*words[-(MAX_QUESTION_TOKENS - len(after)) :], *after]
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -74,7 +67,7 @@ class Chat:
 
     def _rendered(self, instructions: str, examples: Sequence[tuple[str, str]]) -> str:
         turns = [*examples, (_HERE, "")]
-        if self._tokenizer.chat_template is None:
+        if not self._template.exists:
             asked = "\n\n".join(f"Question: {question}\nAnswer: {answer}" for question, answer in turns)
             return f"{instructions}\n\n{asked}".rstrip()
         said = [
@@ -83,27 +76,24 @@ class Chat:
             for role, content in zip(("user", "assistant"), turn, strict=True)
         ][:-1]
         try:
-            return self._render([{"role": "system", "content": instructions}, *said])
+            return self._template.render([{"role": "system", "content": instructions}, *said])
         except TemplateError:  # some templates know no system
             said[0]["content"] = f"{instructions}\n\n{said[0]['content']}"
-            return self._render(said)
+        try:
+            return self._template.render(said)
+        except TemplateError as error:
+            raise self._template.refused(f"refuses a conversation ({one_line(error)})") from error
 
-    def _render(self, messages: list[dict[str, str]]) -> str:
-        # A model that can think aloud is asked not to: the template of one that cannot ignores the name.
-        rendered: str = self._tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        return rendered
-
-    def _encode(self, text: str, **options: bool) -> list[int]:
-        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False, **options)
+    def _encode(self, text: str, *, spoken: bool = False) -> list[int]:
+        self._tokenizer.encode_special_tokens = spoken  # as plain text: nobody can speak a control token
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return tokens
 
     def _end_tokens(self, folder: Path) -> frozenset[int]:
         """Every token that the tokenizer, the model or its generation settings end with."""
-        ends = {self._tokenizer.eos_token_id}
+        ends = [self._tokenizer.token_to_id(self._template.special.get("eos_token", ""))]
         for file in ("config.json", "generation_config.json"):
             if file == "config.json" or (folder / file).exists():
                 found = read_config(folder, file).get("eos_token_id")
-                ends |= set(found) if isinstance(found, list) else {found}
-        return frozenset(ends - {None})
+                ends += found if isinstance(found, list) else [found]
+        return frozenset(token for token in ends if isinstance(token, int))

@@ -16,10 +16,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from engine.errors import AskedWrongly, BadWeights
+from engine.errors import AskedWrongly
 from engine.models.layers.decoder_stack import DecoderStack, StackSizes
 from engine.models.layers.linear import HalfLinear, Precision, linear
-from engine.models.pocket.words_timelines import read_config
+from engine.models.pocket.words_timelines import one_line, read_config
 
 
 class Language(Protocol):
@@ -47,7 +47,7 @@ class CadenceLanguage:
         precision: How to hold the matrices.
 
     Raises:
-        BadWeights: The folder's tensors are not those that its configuration tells of.
+        AskedWrongly: The folder's tensors are not those that its configuration tells of.
     """
 
     def __init__(self, folder: Path, keys_values: Tensor, precision: Precision) -> None:
@@ -61,9 +61,9 @@ class CadenceLanguage:
         try:
             self._stack = DecoderStack(weights, StackSizes.of(read_config(folder)), keys_values, precision)
             vocabulary = weights.get("lm_head.weight", weights["model.embed_tokens.weight"])
-        except KeyError as error:
-            raise BadWeights(
-                f"{folder.name} has no tensor {error}", "the weights of the model that its config.json names"
+        except (KeyError, ValueError, TypeError) as error:
+            raise AskedWrongly(
+                f"{folder.name}/config.json is not of the tensors beside it ({one_line(error)})", "one model's files"
             ) from error
         self._vocabulary = HalfLinear(vocabulary.half())
         self._kept = 0
@@ -136,8 +136,7 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
     """Every tensor of a folder's safetensors files, one or many.
 
     Raises:
-        AskedWrongly: There are none.
-        BadWeights: One cannot be read.
+        AskedWrongly: There are none, or one cannot be read.
     """
     files = sorted(folder.glob("model*.safetensors"))
     if not files:
@@ -147,7 +146,9 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
         try:
             weights |= load_file(file)
         except (SafetensorError, OSError) as error:
-            raise BadWeights(f"{file.name} cannot be read ({error})", "a whole safetensors file") from error
+            raise AskedWrongly(
+                f"{folder.name}/{file.name} cannot be read ({one_line(error)})", "a whole safetensors file"
+            ) from error
     return weights
 
 
@@ -156,7 +157,6 @@ def load_model(folder: Path) -> Any:
 
     Raises:
         AskedWrongly: transformers cannot load it from safetensors without running code from it.
-        BadWeights: They cannot be read.
     """
     from transformers import AutoModelForCausalLM
 
@@ -164,12 +164,9 @@ def load_model(folder: Path) -> Any:
         return AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
         ).eval()
-    except SafetensorError as error:
-        raise BadWeights(f"{folder.name} cannot be read ({error})", "whole safetensors files") from error
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = str(error).strip().partition("\n")[0]
+    except Exception as error:  # transformers, and what validates its settings, raise many kinds
         raise AskedWrongly(
-            f"transformers cannot load {folder.name} ({reason})", "a causal language model, as safetensors"
+            f"transformers cannot load {folder.name} ({one_line(error)})", "a causal language model, as safetensors"
         ) from error
 
 

@@ -38,13 +38,14 @@ class WordsSizes:
         """Read a `config.json` of transformers.
 
         Raises:
-            AskedWrongly: It does not say how many layers and heads there are.
+            AskedWrongly: It does not say, in whole numbers, how many layers and heads there are.
         """
         heads = _named(config, "num_attention_heads", "n_head", "num_heads", "n_heads")
+        width = _named(config, "hidden_size", "n_embd", "d_model")
         return cls(
             layers=_named(config, "num_hidden_layers", "n_layer", "num_layers", "n_layers"),
-            kv_heads=config.get("num_key_value_heads") or heads,
-            dim=config.get("head_dim") or _named(config, "hidden_size", "n_embd", "d_model") // heads,
+            kv_heads=_named(config, "num_key_value_heads", otherwise=heads),
+            dim=_named(config, "head_dim", otherwise=width // heads),
             kept=kept,
         )
 
@@ -59,15 +60,22 @@ class WordsSizes:
         return self.kept + MAX_QUESTION_TOKENS + MAX_ANSWER_TOKENS
 
 
-def _named(config: Mapping[str, Any], *names: str) -> int:
+def _named(config: Mapping[str, Any], *names: str, otherwise: int | None = None) -> int:
     """A setting that model types call by one name or another."""
-    for name in names:
-        if isinstance(value := config.get(name), int):
-            return value
-    raise AskedWrongly(f"a config.json without {names[0]}", "the configuration of a causal language model")
+    name, value = next(((name, config[name]) for name in names if config.get(name) is not None), (names[0], otherwise))
+    if value is None:
+        raise AskedWrongly(f"a config.json without {name}", "the configuration of a causal language model")
+    if not isinstance(value, int) or value < 1:
+        raise AskedWrongly(f"a config.json whose {name} is {value!r}", "a whole number of at least 1")
+    return value
 
 
 SMOLLM2 = WordsSizes(layers=30, kv_heads=3, dim=64, kept=152)
+
+
+def one_line(error: object) -> str:
+    """What an error says, on one line of no more than 200 characters."""
+    return " ".join(str(error).split())[:200]
 
 
 def read_config(folder: Path, file: str = "config.json") -> dict[str, Any]:
@@ -80,7 +88,7 @@ def read_config(folder: Path, file: str = "config.json") -> dict[str, Any]:
     try:
         config = json.loads((folder / file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise AskedWrongly(f"{folder.name}/{file} cannot be read ({error})", needed) from error
+        raise AskedWrongly(f"{folder.name}/{file} cannot be read ({one_line(error)})", needed) from error
     if not isinstance(config, dict):
         raise AskedWrongly(f"{folder.name}/{file} holds no settings", needed)
     return config

@@ -5,11 +5,13 @@ DUPLEXCADENCE_CACHE where it is set, the system's place for caches otherwise.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
 
+from engine.errors import MissingWeights
 from engine.models.weights.fetching import Outlook, outlook
 from engine.models.weights.fetching import fetch as fetch_into
 from engine.models.weights.hub import HubSource
@@ -24,6 +26,7 @@ __all__ = [
     "Progress",
     "Quiet",
     "Store",
+    "blame_damage",
     "fetch",
     "locate",
     "open_store",
@@ -48,6 +51,25 @@ def locate(name: str) -> Path:
         AskedWrongly: There are no weights of that name.
     """
     return open_store().locate(name)
+
+
+@contextmanager
+def blame_damage(model: str) -> Iterator[None]:
+    """Where what is done with a model's weights fails, read them all: damage to them is the reason, if there is any.
+
+    `locate` finds what was changed by a program; this finds what a disk changed, whatever error that led to.
+
+    Raises:
+        BadWeights: The block failed, and a file does not hold what was installed.
+    """
+    try:
+        yield
+    except Exception:
+        store = open_store()
+        for name in store.manifest.of_model(model):
+            with suppress(MissingWeights):
+                store.verify(name)
+        raise
 
 
 def sources_of(store: Store, folder: Path | None = None) -> list[Source]:

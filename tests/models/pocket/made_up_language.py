@@ -46,7 +46,7 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def save_tokenizer(folder: Path, chat_template: str | None = CHAT_TEMPLATE) -> None:
+def save_tokenizer(folder: Path, chat_template: object = CHAT_TEMPLATE) -> None:
     tokenizer().save(str(folder / "tokenizer.json"))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|im_end|>", "chat_template": chat_template}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))

@@ -1,5 +1,7 @@
 """The whole of Pocket, with its weights: it answers, and our runtime says what the library's says, to the bit."""
 
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,8 @@ from numpy.typing import NDArray
 
 from engine.arena import Arena
 from engine.chunk import Chunk
+from engine.errors import AskedWrongly, BadWeights
+from engine.models import weights
 from engine.models.pocket import timelines
 from engine.models.pocket.build import build
 from engine.models.registry import Built
@@ -93,3 +97,40 @@ def test_stock_answers_too() -> None:
 
 def test_the_plan_without_weights_is_the_plan_with_them() -> None:
     assert build("cadence").model.plan.timelines == timelines.timelines()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("pocket-silero", "model.safetensors"),
+        ("pocket-whisper", "tokenizer.json"),
+        ("pocket-whisper", "config.json"),
+        ("pocket-smollm2", "tokenizer.json"),
+        ("pocket-smollm2", "tokenizer_config.json"),
+        ("pocket-smollm2", "config.json"),
+    ],
+)
+@pytest.mark.parametrize("told_by_its_time", [True, False])
+def test_damaged_weights_are_named_with_their_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, file: str, told_by_its_time: bool
+) -> None:
+    store = weights.open_store()
+    (tmp_path / "weights").mkdir()
+    for each in store.manifest.of_model("pocket"):
+        place = tmp_path / "weights" / store.locate(each).name
+        shutil.copytree(store.locate(each), place, copy_function=shutil.copy2 if each == name else os.symlink)
+    monkeypatch.setenv("DUPLEXCADENCE_CACHE", str(tmp_path))
+    damaged = weights.locate(name) / file
+    then_ns, content = damaged.stat().st_mtime_ns, bytearray(damaged.read_bytes())
+    content[:12] = bytes(byte ^ 0xFF for byte in content[:12])
+    damaged.write_bytes(content)
+    if not told_by_its_time:
+        os.utime(damaged, ns=(then_ns, then_ns))
+    with pytest.raises(BadWeights, match=rf"^{name}: {file} has sha256 .*; run: duplexcadence models fetch pocket$"):
+        build("cadence")
+
+
+def test_a_sound_cache_is_not_blamed_for_an_odd_folder(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[")
+    with pytest.raises(AskedWrongly, match=r"config\.json cannot be read"):
+        build("cadence", words=tmp_path)

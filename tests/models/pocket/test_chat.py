@@ -1,12 +1,18 @@
 import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
 from engine.errors import AskedWrongly
-from engine.models.pocket.chat import Chat
+from engine.models.pocket.chat import EXAMPLES as EXAMPLES_OF_OURS
+from engine.models.pocket.chat import INSTRUCTIONS, Chat
 from engine.models.pocket.words_timelines import MAX_QUESTION_TOKENS
 from tests.models.pocket import made_up_language
 
@@ -95,7 +101,7 @@ def test_ends_are_those_of_every_settings_file(folders: dict[str, Path], tmp_pat
 
 def test_a_folder_without_a_tokenizer_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    with pytest.raises(AskedWrongly, match="has no tokenizer"):
+    with pytest.raises(AskedWrongly, match=r"has no tokenizer\.json"):
         Chat(tmp_path)
 
 
@@ -106,6 +112,86 @@ def test_a_tokenizer_with_code_of_its_own_is_not_run(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "Evil", "auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}})
     )
-    with pytest.raises(AskedWrongly, match="has no tokenizer"):
+    with pytest.raises(AskedWrongly, match=r"has no tokenizer\.json"):
         Chat(tmp_path)
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("{% for message in messages %}", "cannot be used"),
+        ("{{ messages[0].content.nothing.more }}", "refuses a conversation"),
+        ("{{ 1 / 0 }}", "cannot be used"),
+        ("{{ raise_exception('never') }}", r"refuses a conversation \(never\)"),
+        ("{{ messages[0].content }}", "drops the question"),
+        ("{{ messages[-1].content }} {{ messages[-1].content }}", "repeats the question"),
+        ("{{ ''.__class__.__mro__ }}", "refuses a conversation"),
+        (7, "cannot be used"),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_template_that_cannot_be_used_is_told_of(tmp_path: Path, template: str | int, why: str, apart: bool) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    made_up_language.save_tokenizer(tmp_path, template if not apart else None)
+    if apart:
+        (tmp_path / "chat_template.jinja").write_text(str(template))
+    if apart and template == 7:
+        why = "drops the question"
+    file = "chat_template.jinja" if apart else "tokenizer_config.json"
+    with pytest.raises(AskedWrongly, match=f"{tmp_path.name}/{file} {why}") as told:
+        Chat(tmp_path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "tokenizer_config.json", "config.json"])
+def test_a_file_that_cannot_be_read_is_named(folders: dict[str, Path], tmp_path: Path, file: str) -> None:
+    shutil.copytree(folders["chat"], tmp_path, dirs_exist_ok=True)
+    (tmp_path / file).write_bytes(b"{" + (tmp_path / file).read_bytes())
+    with pytest.raises(AskedWrongly, match=f"{tmp_path.name}/{file} cannot be read"):
+        Chat(tmp_path)
+
+
+def test_a_template_may_mark_what_is_generated_and_leave_a_loop(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    marked = "{{ eos_token }}{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}"
+    made_up_language.save_tokenizer(tmp_path, marked + "{% if loop.last %}{% break %}{% endif %}{% endfor %}")
+    chat = Chat(tmp_path, "Be brief.", [])
+    assert [*chat.kept, *chat.question("the cat")] == made_up_language.tokenizer().encode(
+        "<|im_end|>Be brief.the cat"
+    ).ids
+
+
+def check_equals_transformers(folder: Path) -> None:
+    tokenizer, chat = AutoTokenizer.from_pretrained(folder), Chat(folder)
+    turns = [*EXAMPLES_OF_OURS, ("How far is the moon?", "")]
+    said = [
+        {"role": role, "content": text}
+        for turn in turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    messages = [{"role": "system", "content": INSTRUCTIONS}, *said[:-1]]
+    whole = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=False)
+    tokens = tokenizer.encode(whole, add_special_tokens=False)
+    assert [*chat.kept, *chat.question("How far is the moon?")] == tokens
+    assert tokenizer.eos_token_id in chat.ends
+    assert chat.text(tokens[4:60]) == tokenizer.decode(tokens[4:60], skip_special_tokens=True)
+
+
+def test_equals_transformers(folders: dict[str, Path]) -> None:
+    check_equals_transformers(folders["chat"])
+
+
+@pytest.mark.weights("pocket-smollm2")
+@pytest.mark.slow
+def test_equals_transformers_as_released(weights_dir: Callable[[str], Path]) -> None:
+    check_equals_transformers(weights_dir("pocket-smollm2"))
+
+
+def test_reading_a_folder_needs_no_transformers(folders: dict[str, Path]) -> None:
+    program = (
+        "import sys; from pathlib import Path; import engine.models.pocket.build;"
+        "from engine.models.pocket.chat import Chat;"
+        "Chat(Path(sys.argv[1])); sys.exit('transformers' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(folders["chat"])], check=True)

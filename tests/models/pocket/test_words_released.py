@@ -70,7 +70,7 @@ def answer(words: Words | StockWords, question: str) -> str:
 
 
 def test_the_tokenizer_is_the_released_one(chat: Chat) -> None:
-    assert chat._tokenizer.encode(OPENING, add_special_tokens=False) == OPENING_TOKENS
+    assert chat._tokenizer.encode(OPENING, add_special_tokens=False).ids == OPENING_TOKENS
 
 
 def test_what_is_declared_is_what_the_weights_are(folder: Path, chat: Chat) -> None:
