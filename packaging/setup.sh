@@ -17,7 +17,7 @@ mb_torch_cpu=192 mb_torch_cuda=3000 mb_packages=118 mb_dev=33 mb_weights=251
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup: $*"; exit 1; }
 
-stamp_of() { cat pyproject.toml packaging/constraints.txt packaging/setup.sh | cksum | tr ' ' -; }
+stamp_of() { { cat pyproject.toml packaging/constraints.txt packaging/setup.sh; echo "${DUPLEXCADENCE_TORCH:-}"; } | cksum | tr ' ' -; }
 stamp=$venv/.ready-$purpose
 if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$(stamp_of)" ]; then exit 0; fi
 
@@ -80,13 +80,17 @@ pip_with_progress() { if [ -t 2 ]; then pip "$@" >&2; else pip -q "$@" >&2; fi; 
 torch_pin=$(grep '^torch==' packaging/constraints.txt)
 
 install_torch() {
-  if $venv/bin/python -c 'import torch' 2>/dev/null; then return; fi
-  if [ "$choice" = cuda ] || [ "$(uname -s)" != Linux ]; then pip_with_progress install "$torch_pin"; return; fi
+  # CUDA's build also runs on a CPU: it stays unless another was asked for.
+  local here again=""
+  here=$($venv/bin/python -c 'import torch; print("torch==" + torch.__version__.split("+")[0], "cuda" if torch.version.cuda else "cpu")' 2>/dev/null || true)
+  case "$here" in "$torch_pin $choice"|"$torch_pin ${DUPLEXCADENCE_TORCH:-cuda}") return ;; esac
+  if [ -n "$here" ]; then again="--force-reinstall --no-deps"; fi  # pip takes another build of the same version for the same
+  if [ "$choice" = cuda ] || [ "$(uname -s)" != Linux ]; then pip_with_progress install $again "$torch_pin"; return; fi
   # On Linux x86-64 the index's torch brings several GB of CUDA. What would pip take here?
-  if ! pip install --dry-run --quiet --report - "$torch_pin" 2>/dev/null | grep -qE '"name": "(nvidia-|cuda-)'; then pip_with_progress install "$torch_pin"; return; fi
+  if ! pip install --dry-run --ignore-installed --quiet --report - "$torch_pin" 2>/dev/null | grep -qE '"name": "(nvidia-|cuda-)'; then pip_with_progress install $again "$torch_pin"; return; fi
   local cpu_index=https://download.pytorch.org/whl/cpu
   say "fetching torch for the CPU from $cpu_index (the package index would bring several GB of CUDA)"
-  pip_with_progress install --retries 1 --timeout 20 --index-url "$cpu_index" "$torch_pin" && return
+  pip_with_progress install $again --retries 1 --timeout 20 --index-url "$cpu_index" "$torch_pin" && return
   fail "torch for the CPU could not be had from $cpu_index; what remains is the CUDA build of about $mb_torch_cuda MB, which also runs on a CPU: DUPLEXCADENCE_TORCH=cuda make $purpose"
 }
 install_torch || fail "torch could not be installed; see pip's lines above"
