@@ -40,6 +40,12 @@ def normalise(text: str) -> str:
 
     "It's 3:20 P.M.!" and "it is three twenty pm" are both "it is 3 20 pm".
     """
+    while (once := _once(text)) != text:  # what a rule leaves ("7:x 8" is "7 x 8") may be another's
+        text = once
+    return text
+
+
+def _once(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'").replace("\u2018", "'")
     text = re.sub(r"\[[^]]*\]|\([^)]*\)|<[^>]*>", " ", text)  # a note about the sound is no word
     for pattern, words in CONTRACTIONS + SYMBOLS + SPELLINGS:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.quality.normalise import normalise
@@ -33,6 +33,8 @@ def test_what_is_said_differently_stays_different(one: str, other: str) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(TEXT)
+@example("1:x1")
+@example("1:x 1")
 def test_normalising_twice_changes_nothing(text: str) -> None:
     once = normalise(text)
     assert normalise(once) == once

@@ -2,6 +2,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -166,14 +167,16 @@ def test_a_full_disk_costs_the_log_and_not_the_session(tmp_path: Path, room: int
     assert "goes on without a log" in str(told[0])
 
 
-@pytest.fixture
+@contextmanager
 def files_of_at_most_100_bytes() -> Iterator[None]:
-    """A disk that takes less than a log's first line."""
+    """A disk that takes less than a log's first line; only around what is tested, for the runner writes files too."""
     resource = pytest.importorskip("resource", reason="this system cannot limit a file's size")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_log_that_cannot_begin_says_so_at_once(tmp_path: Path) -> None:
@@ -181,11 +184,10 @@ def test_a_log_that_cannot_begin_says_so_at_once(tmp_path: Path) -> None:
         LogWriter(tmp_path / "no such folder" / "log.jsonl", header(), on_lost=no_loss)
 
 
-@pytest.mark.usefixtures("files_of_at_most_100_bytes")
 def test_a_disk_full_from_the_start_spares_the_older_log(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text("an older log")
-    with pytest.raises(NoRoom, match="cannot be begun"):
+    with files_of_at_most_100_bytes(), pytest.raises(NoRoom, match="cannot be begun"):
         LogWriter(path, header(), on_lost=no_loss)
     assert path.read_text() == "an older log"
     assert os.listdir(tmp_path) == ["log.jsonl"]
