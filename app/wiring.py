@@ -102,7 +102,7 @@ def header(built: Built, audio: AudioSetup) -> SessionHeader:
     return SessionHeader(
         model=built.model.name,
         runtime=built.runtime,
-        device=f"cpu, {built.settings['torch_threads']} of {os.cpu_count()} cores",
+        device=f"cpu {platform.machine()}, {os.cpu_count()} cores",
         wall_clock=datetime.now().astimezone().isoformat(timespec="seconds"),
         versions={
             "duplexcadence": __version__,
