@@ -41,7 +41,7 @@ def read_archive(path: Path) -> dict[int, np.ndarray]:
 
 @torch.inference_mode()
 def transcribe(sounds: list[np.ndarray], whisper: Path, batch: int = 10) -> list[str]:
-    """What Whisper hears, its encoder cut to twelve seconds."""
+    """What Whisper hears, its encoder cut to twelve seconds; it may loop there, so five words never come twice."""
     import soxr
     from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration, WhisperTokenizerFast
 
@@ -56,7 +56,7 @@ def transcribe(sounds: list[np.ndarray], whisper: Path, batch: int = 10) -> list
     for begin in range(0, len(sounds), batch):
         part = [soxr.resample(s, 24000, 16000) for s in sounds[begin : begin + batch]]
         features = extract(part, sampling_rate=16000, return_tensors="pt").input_features
-        ids = model.generate(features, max_new_tokens=64, num_beams=1, do_sample=False)
+        ids = model.generate(features, max_new_tokens=64, num_beams=1, do_sample=False, no_repeat_ngram_size=5)
         texts += [tokenizer.decode(i, skip_special_tokens=True) for i in ids]
     return texts
 
