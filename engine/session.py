@@ -19,10 +19,9 @@ from engine.clock import NS, Clock
 from engine.playout import Playout
 from engine.runtime import Runtime
 from engine.stage import Lifetime, Quota
-from engine.step import Event, Model, Outcome, SoFar
+from engine.step import AUDIBLE_LEVEL, Event, Model, Outcome, SoFar
 from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, Reset, StageRecord, Transcript, UnitRecord
 
-AUDIBLE_LEVEL = 0.01
 REMEMBERED_UNITS = 600  # whose slack a model may speak of
 
 

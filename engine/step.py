@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from engine.chunk import Chunk
 from engine.plan import Plan
 
+AUDIBLE_LEVEL = 0.01  # of full scale: what is quieter counts as silence
+
 
 class Event(StrEnum):
     """What a unit was: it listened, it spoke, or it closed a turn."""

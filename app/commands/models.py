@@ -4,14 +4,13 @@ Knows how it is asked and how it answers; what weights are is the engine's busin
 """
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from app.streams import say
 from app.terminal import TerminalProgress
 from engine.errors import AskedWrongly, BadWeights, MissingWeights
 from engine.models import registry, weights
-from engine.phrases import readable
+from engine.phrases import aligned, readable
 
 _CACHE = "The cache is the system's own place for such, or the folder that DUPLEXCADENCE_CACHE names."
 _NOT_HERE, _DAMAGED = "not here", "damaged"
@@ -61,13 +60,11 @@ def run_list(_: argparse.Namespace) -> int:
         (entry.name, "duplex" if entry.duplex else "turns", _state(store, entry), entry.licence, entry.description)
         for entry in registry.ENTRIES
     ]
-    for line in _columns([("MODEL", "TALKS", "WEIGHTS", "LICENCE", "WHAT IT IS"), *models]):
+    for line in aligned([("MODEL", "TALKS", "WEIGHTS", "LICENCE", "WHAT IT IS"), *models]):
         say(line)
     say(f"\nweights, in {store.root}")
     declared = store.manifest.weights.values()
-    for line in _columns(
-        [(weight.name, _held(store, weight.name), weight.licence, weight.what) for weight in declared]
-    ):
+    for line in aligned([(weight.name, _held(store, weight.name), weight.licence, weight.what) for weight in declared]):
         say(line)
     for weight in declared:
         if weight.caveat:
@@ -146,9 +143,3 @@ def _held(store: weights.Store, name: str) -> str:
     except BadWeights:
         return _DAMAGED
     return readable(store.held_bytes(store.manifest.weight(name)))
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows as text, each column as wide as its widest cell."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

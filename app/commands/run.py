@@ -17,6 +17,7 @@ from engine.export import write_picture
 from engine.export.picture import KINDS
 from engine.models import registry
 from engine.phrases import printable
+from engine.runtime import RUNTIMES
 from engine.timing import Fault, UnitRecord
 from engine.timing.reader import read_log
 
@@ -46,7 +47,7 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="pocket", metavar="M", help="a name from `models list` (default: pocket)")
     parser.add_argument(
         "--runtime",
-        choices=("cadence", "library", "stock"),
+        choices=RUNTIMES,
         default="cadence",
         help="whose stages run: this engine's (default), the libraries' on the same windows, or the libraries alone",
     )

@@ -1,7 +1,6 @@
 """Train the voice: `python packaging/train_voice STAGE ...`, one command a stage (see README.md)."""
 
 import argparse
-import pickle
 import time
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def main() -> None:
     if a.stage == "prepare":
         utterances = corpus.read(a.shards, a.texts, a.workers)
         a.data.mkdir(parents=True, exist_ok=True)
-        (a.data / "corpus.pickle").write_bytes(pickle.dumps(utterances))
+        corpus.save(utterances, a.data / "corpus.npz")
         minutes = sum(len(u.audio) for u in utterances) / 24000 / 60
         print(f"{len(utterances)} utterances, {minutes:.1f} min after trimming")
         return

@@ -83,6 +83,42 @@ def read(shards: Path, texts: Path, workers: int, limit: int | None = None) -> l
     return sorted(found, key=lambda u: u.row)
 
 
+def save(utterances: list[Utterance], path: Path) -> None:
+    """Write utterances as flat arrays, which nothing can hide code in."""
+    ragged = {
+        "symbols": [np.array(u.symbols, np.int64) for u in utterances],
+        "starts": [u.starts for u in utterances],
+        "audio": [u.audio for u in utterances],
+        "pitch": [u.pitch for u in utterances],
+    }
+    flat = {name: np.concatenate(parts) for name, parts in ragged.items()}
+    sizes = {f"{name}_sizes": np.array([len(part) for part in parts]) for name, parts in ragged.items()}
+    rows, texts = np.array([u.row for u in utterances]), np.array([u.text for u in utterances])
+    np.savez(path, rows=rows, texts=texts, **flat, **sizes)
+
+
+def load(path: Path) -> list[Utterance]:
+    """Utterances as `save` wrote them."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
+    parts = {
+        name: np.split(arrays[name], np.cumsum(arrays[f"{name}_sizes"])[:-1])
+        for name in ("symbols", "starts", "audio", "pitch")
+    }
+    return [
+        Utterance(int(row), str(text), symbols.tolist(), starts, audio, pitch)
+        for row, text, symbols, starts, audio, pitch in zip(
+            arrays["rows"],
+            arrays["texts"],
+            parts["symbols"],
+            parts["starts"],
+            parts["audio"],
+            parts["pitch"],
+            strict=True,
+        )
+    ]
+
+
 def symbol_at_tokens(u: Utterance) -> np.ndarray:
     """Index of the symbol being spoken at each token's centre, [tokens]."""
     centres = np.arange(TOKEN_SAMPLES // 2, len(u.audio), TOKEN_SAMPLES)

@@ -1,10 +1,10 @@
 """The stages of training: what each draws, what it minimises, and what it is measured by."""
 
-import pickle
 from pathlib import Path
 
+import corpus
 import torch
-from corpus import Corpus, Utterance
+from corpus import Corpus
 from decoder import Decoder
 from discriminators import Judges, judge_loss, maker_losses, spectral_loss
 from flow import AHEAD_TOKENS, CHUNK_TOKENS, Flow
@@ -19,7 +19,7 @@ VALID_EVERY, VALID_AT = 40, 7  # rows of the text file kept from training, to wa
 
 def load(folder: Path, device: torch.device) -> tuple[Corpus, Corpus]:
     """The prepared corpus, for training and for validation."""
-    utterances: list[Utterance] = pickle.loads((folder / "corpus.pickle").read_bytes())
+    utterances = corpus.load(folder / "corpus.npz")
     valid = [u for u in utterances if u.row % VALID_EVERY == VALID_AT]
     if sum(len(u.audio) for u in valid) < 30 * RATE_HZ:
         raise ValueError(

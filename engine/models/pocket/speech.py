@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.models.pocket.spoken import as_spoken
-
-AUDIBLE_LEVEL = 0.01
+from engine.step import AUDIBLE_LEVEL
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from engine.models.pocket.segments import SpeechSegments
 
 CONTEXT_SAMPLES = 64  # of the frame before, put in front of each
 PADDING_SAMPLES = 64  # behind each, its own end mirrored
-STFT_SAMPLES, STFT_HOP = 256, 128
+STFT_HOP = 128
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from engine.errors import BadWeights, MissingWeights
 from engine.models.pocket.phonemes import Phonemes
-from engine.models.pocket.speech import AUDIBLE_LEVEL, Speech
+from engine.models.pocket.speech import Speech
 from engine.models.pocket.voice_timelines import RATE_HZ
+from engine.step import AUDIBLE_LEVEL
 
 MODEL = "en_US-joe-medium.onnx"
 

@@ -10,10 +10,10 @@ import pytest
 from engine.clock import Rate
 from engine.errors import BadWeights, MissingWeights
 from engine.models.pocket.phonemes import Phonemes
-from engine.models.pocket.speech import AUDIBLE_LEVEL
 from engine.models.pocket.voice import MODEL, Voice
 from engine.models.pocket.voice_timelines import RATE_HZ, voice_timelines
 from engine.plan import plan
+from engine.step import AUDIBLE_LEVEL
 
 ROOT = Path(__file__).parents[3]
 
