@@ -1,0 +1,228 @@
+"""What whoever watches a live conversation sees: one frozen snapshot, made by the engine's threads, read by any.
+
+Nothing here waits, locks or computes. A watcher polls `Conversation.snapshot` 10 to 20 times a second and posts
+commands; every command returns at once and shows its effect in a later snapshot.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from engine.cadence import Statistics
+from engine.timing import Fault, SessionHeader, UnitRecord
+
+SHOWN_UNITS = 60  # that a snapshot holds, the newest last
+SHOWN_LINES = 500  # of the transcript, the newest last
+
+
+class Phase(StrEnum):
+    """Where a conversation stands."""
+
+    IDLE = "idle"  # nothing runs; `start` begins
+    FETCHING = "fetching"  # weights are on their way
+    LOADING = "loading"  # the model loads and warms up
+    TALKING = "talking"
+    PAUSED = "paused"  # a device was lost; the session waits for one
+    STOPPING = "stopping"
+    FAILED = "failed"  # `message` says why and what to do; `start` tries again
+
+
+class EchoMode(StrEnum):
+    """What keeps the agent from hearing itself."""
+
+    HEADPHONES = "headphones"  # nothing: the microphone does not hear the speaker
+    CANCELLER = "canceller"
+    HALF_DUPLEX = "half-duplex"  # the microphone is silent while the agent sounds
+
+
+class Listening(StrEnum):
+    """When the microphone is heard."""
+
+    OPEN = "open"  # always, unless muted
+    HOLD = "hold"  # while the talk key is held
+    TOGGLE = "toggle"  # the talk key opens and closes it
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far long work is.
+
+    Args:
+        what: In words, for people ("fetching the words' weights").
+        done: 0 to 1; None where no one knows.
+        detail: Rate, time left, or empty.
+    """
+
+    what: str
+    done: float | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """One of the two sound streams.
+
+    Args:
+        device: Its name; empty where there is none.
+        api: Its host API.
+        rate_hz: The device's own rate.
+        latency_ms: As the device tells.
+        peak: 0 to 1, the highest sample since the last snapshot's block; `rms` likewise.
+        rms: 0 to 1.
+        clipped: Whether a sample touched full scale within the last second.
+        drift_ppm: How much faster the device's clock runs than the session's; what is corrected for.
+        faults: Under- or overflows that the device has told of.
+        lost: Whether it has gone.
+    """
+
+    device: str = ""
+    api: str = ""
+    rate_hz: int = 0
+    latency_ms: float = 0.0
+    peak: float = 0.0
+    rms: float = 0.0
+    clipped: bool = False
+    drift_ppm: float = 0.0
+    faults: int = 0
+    lost: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the transcript.
+
+    Args:
+        number: Counts lines from the session's start and never changes.
+        unit: The unit that brought it.
+        who: "user" or "agent".
+        kind: "heard", "said" or "unsaid".
+        text: The words.
+    """
+
+    number: int
+    unit: int
+    who: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Running:
+    """The unit under way; times in nanoseconds since the session's start, as in the log.
+
+    Args:
+        index: Its number.
+        arrival_ns: When its chunk was whole.
+        deadline_ns: When it is due.
+        start_ns: When work on it began; None while it waits for its chunk.
+        finish_ns: When its work was done; None while it works.
+        stages: Of what is done, name to milliseconds, in the order they began.
+        stage: The one under way; empty where none is.
+        stage_start_ns: When that began.
+    """
+
+    index: int
+    arrival_ns: int
+    deadline_ns: int
+    start_ns: int | None = None
+    finish_ns: int | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    stage: str = ""
+    stage_start_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A live conversation at one moment.
+
+    Args:
+        phase: Where it stands.
+        now_ns: When the snapshot was made, since the session's start.
+        progress: Of what keeps it from talking.
+        message: One line for the user: what failed and what to do, or what to know; empty where all is well.
+        header: The log's first line; None before a session.
+        units: The newest units done, at most `SHOWN_UNITS`.
+        figures: Of the whole session; None before its first unit.
+        running: The unit under way.
+        lines: The transcript's newest.
+        faults: The newest faults, at most twenty.
+        paths: How many stage runs there were of each path ("graph", "eager", ...).
+        dead_air_ms: How long the user has been waiting for an answer right now; zero where nobody waits.
+        sounding: Whether the agent can be heard right now.
+        muted: Whether the user has closed the microphone.
+        hearing: Whether what the microphone hears reaches the model right now.
+        listening: When the microphone is heard.
+        echo: What keeps the agent from hearing itself.
+        microphone: The capture stream.
+        speaker: The playout stream.
+        log: The log's file; None before a session.
+        recording: The file that both sides are recorded to; None where they are not.
+    """
+
+    phase: Phase = Phase.IDLE
+    now_ns: int = 0
+    progress: Progress | None = None
+    message: str = ""
+    header: SessionHeader | None = None
+    units: tuple[UnitRecord, ...] = ()
+    figures: Statistics | None = None
+    running: Running | None = None
+    lines: tuple[Line, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    paths: Mapping[str, int] = field(default_factory=dict)
+    dead_air_ms: float = 0.0
+    sounding: bool = False
+    muted: bool = False
+    hearing: bool = False
+    listening: Listening = Listening.OPEN
+    echo: EchoMode = EchoMode.HEADPHONES
+    microphone: StreamState = StreamState()
+    speaker: StreamState = StreamState()
+    log: Path | None = None
+    recording: Path | None = None
+
+
+class Conversation(Protocol):
+    """A live conversation as its watchers know it [any thread]; no command waits."""
+
+    def snapshot(self) -> Snapshot:
+        """How it stands; cheap, and never blocks."""
+        ...
+
+    def start(self) -> None:
+        """Fetch and load what is missing, open the devices that the settings name, and talk."""
+        ...
+
+    def stop(self) -> None:
+        """End the session, its log closed, within two seconds; or give up fetching or loading."""
+        ...
+
+    def restart(self) -> None:
+        """Forget the conversation and begin anew, the model still loaded."""
+        ...
+
+    def mute(self, muted: bool) -> None:
+        """Close the microphone, or open it."""
+        ...
+
+    def hold(self, held: bool) -> None:
+        """The talk key went down or up; what that means is `Settings.listening`'s."""
+        ...
+
+    def stop_speaking(self) -> None:
+        """Let the agent fall silent within a block, and take its turn as barged into."""
+        ...
+
+    def apply(self) -> None:
+        """The settings have changed: reopen devices, echo mode and listening to suit, without ending the session."""
+        ...
+
+    def rescan(self) -> None:
+        """Look for devices again, and go on with a session that has lost one."""
+        ...
+
+    def close(self) -> None:
+        """Stop, and end all threads; waits at most two seconds. Nothing may be called afterwards."""
+        ...
