@@ -10,6 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from app.audio.state import NO_STREAM
+from app.audio.state import EchoMode as EchoMode
+from app.audio.state import StreamState as StreamState
 from engine.cadence import Statistics
 from engine.timing import Fault, SessionHeader, UnitRecord
 
@@ -27,14 +30,6 @@ class Phase(StrEnum):
     PAUSED = "paused"  # a device was lost; the session waits for one
     STOPPING = "stopping"
     FAILED = "failed"  # `message` says why and what to do; `start` tries again
-
-
-class EchoMode(StrEnum):
-    """What keeps the agent from hearing itself."""
-
-    HEADPHONES = "headphones"  # nothing: the microphone does not hear the speaker
-    CANCELLER = "canceller"
-    HALF_DUPLEX = "half-duplex"  # the microphone is silent while the agent sounds
 
 
 class Listening(StrEnum):
@@ -58,35 +53,6 @@ class Progress:
     what: str
     done: float | None = None
     detail: str = ""
-
-
-@dataclass(frozen=True)
-class StreamState:
-    """One of the two sound streams.
-
-    Args:
-        device: Its name; empty where there is none.
-        api: Its host API.
-        rate_hz: The device's own rate.
-        latency_ms: As the device tells.
-        peak: 0 to 1, the highest sample since the last snapshot's block; `rms` likewise.
-        rms: 0 to 1.
-        clipped: Whether a sample touched full scale within the last second.
-        drift_ppm: How much faster the device's clock runs than the session's; what is corrected for.
-        faults: Under- or overflows that the device has told of.
-        lost: Whether it has gone.
-    """
-
-    device: str = ""
-    api: str = ""
-    rate_hz: int = 0
-    latency_ms: float = 0.0
-    peak: float = 0.0
-    rms: float = 0.0
-    clipped: bool = False
-    drift_ppm: float = 0.0
-    faults: int = 0
-    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,8 +144,8 @@ class Snapshot:
     hearing: bool = False
     listening: Listening = Listening.OPEN
     echo: EchoMode = EchoMode.HEADPHONES
-    microphone: StreamState = StreamState()
-    speaker: StreamState = StreamState()
+    microphone: StreamState = NO_STREAM
+    speaker: StreamState = NO_STREAM
     log: Path | None = None
     recording: Path | None = None
 
