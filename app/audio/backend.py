@@ -1,7 +1,7 @@
 """What the app asks of a sound library: list devices, open a stream, start over.
 
-`portaudio` answers; tests have another. Knows no clock, no session and no resampling. Callbacks are entered by [audio]; all else by one control thread at a
-time, never by a callback.
+`portaudio` answers; tests have another. Knows no clock, no session and no resampling. Callbacks are entered by
+[audio]; all else by one control thread at a time, never by a callback.
 """
 
 from collections.abc import Callable

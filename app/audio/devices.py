@@ -83,15 +83,13 @@ class Devices:
     Args:
         apis: Host APIs, in the library's order.
         all: Every device of every host API.
-        defaults: By host API and direction; an API without one is absent.
-        default_api: The library's own choice; empty where there is none.
+        defaults: By host API and direction, the library's own choice under an empty name; where there is none, none.
         platform: `sys.platform` of the machine that they are of.
     """
 
     apis: tuple[str, ...] = ()
     all: tuple[AudioDevice, ...] = ()
     defaults: tuple[tuple[str, Direction, AudioDevice], ...] = ()
-    default_api: str = ""
     platform: str = sys.platform
 
     def listed(self, direction: Direction | None = None, *, everything: bool = False) -> tuple[AudioDevice, ...]:
@@ -105,7 +103,7 @@ class Devices:
 
     def default(self, direction: Direction) -> AudioDevice | None:
         """The system's own choice; the first there is where it has made none; None where there is no device."""
-        api = self._preferred_api or self.default_api
+        api = self._preferred_api or ""
         for of_api, of_direction, device in self.defaults:
             if (of_api, of_direction) == (api, direction):
                 return device

@@ -11,7 +11,8 @@ from pathlib import Path
 import platformdirs
 
 import assets
-from app import devices
+from app.audio.devices import Direction
+from app.audio.portaudio import PortAudio
 from app.commands.run import add_session_arguments, hold_recording
 from app.streams import say
 from app.terminal import TerminalProgress
@@ -72,14 +73,10 @@ def what_lacks() -> list[str]:
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         lines.append("no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)")
     try:
-        found = devices.check()
+        found = PortAudio().devices()
     except CadenceError:
         lines.append("no PortAudio library here that works, so no microphone and no speaker")
     else:
-        lines += [
-            f"no {name} here"
-            for name, there in (("microphone", found.can_hear), ("speaker", found.can_sound))
-            if not there
-        ]
+        lines += [f"no {direction} here" for direction in Direction if found.default(direction) is None]
     lines.append("talking live, through a window, a microphone and a speaker, is not in this version yet")
     return lines

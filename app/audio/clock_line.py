@@ -1,0 +1,85 @@
+"""A device's clock against the session's: which frame was where at what time, however late the callbacks came.
+
+A callback can come late but never early, so of every half second the block that came least late counts. Through these
+runs the line of least squares, over at most a minute, so that its slope settles to a few millionths. Frames that the
+driver lost without a word show as a step: from then on every block is late by them. Knows nothing of samples.
+Entered by [engine].
+"""
+
+from engine.clock import NS
+
+WINDOW_S = 0.5
+MEMORY = 120  # windows
+CAUTION = 16  # windows that the slope is believed later than the offset: the first ones say little about it
+STEP_NS = 10_000_000  # a step less than this is jitter
+MOST_DRIFT = 1e-3
+
+
+class ClockLine:
+    """The line from a device's frame positions to the session's time.
+
+    Args:
+        rate_hz: The device's nominal frames a second.
+    """
+
+    def __init__(self, rate_hz: int) -> None:
+        self._rate_hz = rate_hz
+        self._position = 0  # of the frame that the line is anchored at
+        self._time_ns = 0.0
+        self._period_ns = NS / rate_hz
+        self._windows = 0
+        self._window_end = 0
+        self._best: tuple[float, int] | None = None  # the least lateness of this window, and where
+        self._early = False  # whether the last window was a step early
+
+    @property
+    def settled(self) -> bool:
+        """Whether a whole window has been seen."""
+        return self._windows > 0
+
+    @property
+    def drift(self) -> float:
+        """How much faster the device's clock runs than the session's, as a fraction."""
+        return NS / self._rate_hz / self._period_ns - 1
+
+    def time_ns(self, position: int) -> float:
+        """When the frame at `position` passes."""
+        return self._time_ns + (position - self._position) * self._period_ns
+
+    def observe(self, position: int, time_ns: int) -> int:
+        """A callback said that the frame at `position` has passed by `time_ns`.
+
+        Returns:
+            A step in nanoseconds, where one shows: positive where frames are missing before `position`. Else zero.
+        """
+        if self._best is None and not self._windows:
+            self._position, self._time_ns = position, float(time_ns)
+            self._window_end = position + round(WINDOW_S * self._rate_hz)
+        late_ns = time_ns - self.time_ns(position)
+        if self._best is None or late_ns < self._best[0]:
+            self._best = (late_ns, position)
+        if position < self._window_end:
+            return 0
+        self._window_end = position + round(WINDOW_S * self._rate_hz)
+        (late_ns, at), self._best = self._best, None
+        return self._close_window(late_ns, at)
+
+    def _close_window(self, late_ns: float, at: int) -> int:
+        early, self._early = self._early, late_ns < -STEP_NS
+        if self._windows and (late_ns > STEP_NS or (early and self._early)):
+            self._time_ns += late_ns
+            self._early = False
+            return round(late_ns)
+        if self._early and self._windows:
+            return 0  # one block too early may be chance; a second is a step
+        self._windows = min(self._windows + 1, MEMORY)
+        n, cautious = self._windows, self._windows + CAUTION
+        offset_gain = (4 * n - 2) / (n * (n + 1)) if n > 1 else 1.0
+        slope_gain = 6 / (cautious * (cautious + 1)) if n > 1 else 0.0
+        expected_ns = self.time_ns(at)
+        window_frames = WINDOW_S * self._rate_hz
+        nominal_ns = NS / self._rate_hz
+        period_ns = self._period_ns + slope_gain * late_ns / window_frames
+        self._position, self._time_ns = at, expected_ns + offset_gain * late_ns
+        self._period_ns = max(nominal_ns * (1 - MOST_DRIFT), min(period_ns, nominal_ns * (1 + MOST_DRIFT)))
+        return 0
