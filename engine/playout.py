@@ -62,7 +62,12 @@ class Playout:
         rate_hz: Samples a second.
         fade_ms: Length of the fade into and out of a gap, and at a flush.
         max_queued_s: Audio that may wait; past that what is pushed is dropped, and counted.
+
+    Attributes:
+        lead_ns: How long before it sounds a sample must be pushed: nothing, where whoever reads it is told to.
     """
+
+    lead_ns = 0
 
     def __init__(self, rate_hz: int, fade_ms: int = 10, max_queued_s: int = 60) -> None:
         self.rate_hz = rate_hz

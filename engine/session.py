@@ -4,6 +4,7 @@ The session knows no model by name, no sound card and no window. It is handed a 
 real time, as fast as it goes, or by a test's hand. Entered by the engine thread.
 """
 
+import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,18 +12,45 @@ from fractions import Fraction
 from statistics import median
 from typing import Protocol
 
-import numpy as np
-
 from engine.arena import Arena
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
-from engine.playout import Playout
+from engine.playout import PlayoutCounts
+from engine.ring import Samples
 from engine.runtime import Runtime
 from engine.stage import Lifetime, Quota
-from engine.step import AUDIBLE_LEVEL, Event, Model, Outcome, SoFar
+from engine.step import Event, Model, Outcome, SoFar
 from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, Reset, StageRecord, Transcript, UnitRecord
+from engine.waiting import Waiting
 
 REMEMBERED_UNITS = 600  # whose slack a model may speak of
+
+
+class Voice(Protocol):
+    """Holds the agent's voice until it sounds; `engine.playout.Playout` is one."""
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before it sounds a sample must be pushed: a unit's audio is due so long after its deadline."""
+        ...
+
+    @property
+    def unplayed_samples(self) -> int:
+        """Samples that wait to sound."""
+        ...
+
+    @property
+    def counts(self) -> PlayoutCounts:
+        """What became of the voice."""
+        ...
+
+    def push(self, samples: Samples, due_ns: int) -> None:
+        """Let samples sound from `due_ns`, or as soon after as can be."""
+        ...
+
+    def flush(self, now_ns: int) -> int:
+        """Fall silent, with a fade; returns how many samples were left unplayed."""
+        ...
 
 
 class Speaker(Protocol):
@@ -49,7 +77,7 @@ class Session:
         model: Prepared; its state lies in `arena`.
         runtime: Executes the model's steps.
         arena: Committed one unit ahead, in the slack.
-        playout: Holds the agent's voice until it sounds.
+        playout: Holds the agent's voice until it sounds; pushed to and flushed by the session alone.
         clock: The only source of time.
         log: Takes a line a unit; None where no log was asked for.
         speaker: Advanced with the clock in a headless run; None where a sound card plays.
@@ -61,7 +89,7 @@ class Session:
         model: Model,
         runtime: Runtime,
         arena: Arena,
-        playout: Playout,
+        playout: Voice,
         clock: Clock,
         *,
         log: LogWriter | None = None,
@@ -74,7 +102,9 @@ class Session:
         self._heard_samples = 0
         self.next_index = 0  # of the chunk that comes after the last one that was run
         self._position = model.plan.start
-        self._unanswered_ns: int | None = None  # when the user's voice ended, until an answer is audible
+        self.waiting = Waiting(model.input_rate_hz, model.output_rate_hz)
+        self._voice = threading.Lock()  # the playout, and what an interruption left: held to push and to flush
+        self._interrupted, self._unheard_samples = False, 0
         self._units = self._overruns = 0
         self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
 
@@ -92,6 +122,16 @@ class Session:
         """Whether nobody is speaking, nothing waits for an answer, and all that was said has sounded."""
         return self.model.idle and self.playout.unplayed_samples == 0
 
+    def interrupt(self) -> None:
+        """The user cuts the agent short [any]: it falls silent now, and with the next unit its turn ends."""
+        with self._voice:
+            self._interrupted = True
+            self._unheard_samples += self.playout.flush(self.clock.now_ns())
+
+    def resume(self, start_sample: int) -> None:
+        """After a pause in which nothing could be heard: what lies before `start_sample` was not dropped."""
+        self._heard_samples = max(self._heard_samples, start_sample)
+
     def run_unit(self, chunk: Chunk) -> Unit:
         """One cadence, from a chunk's arrival to its line in the log."""
         index, start_ns, origin_ns = chunk.index, self.clock.now_ns(), self._origin_ns
@@ -102,13 +142,7 @@ class Session:
 
         self._let_sound(start_ns)
         outcome, stages, faults = self._drive(chunk, self._so_far())
-        if outcome.flush:
-            now_ns = self.clock.now_ns()
-            self._let_sound(now_ns)
-            self.playout.flush(now_ns)
-        if len(outcome.audio):
-            self._let_sound(self.clock.now_ns())
-            self.playout.push(outcome.audio, due_ns=deadline_ns)
+        voiced = self._give_voice(outcome, deadline_ns)
         finish_ns = self.clock.now_ns()
 
         counts = self.playout.counts
@@ -123,7 +157,13 @@ class Session:
             start_ns=start_ns - origin_ns,
             finish_ns=finish_ns - origin_ns,
             deadline_ns=deadline_ns - origin_ns,
-            response_delay_ms=self._response_delay_ms(outcome, arrival_ns, max(deadline_ns, finish_ns)),
+            response_delay_ms=self.waiting.unit(
+                outcome,
+                awaited_since=self.model.awaited_since,
+                heard_samples=self._heard_samples,
+                heard_ns=arrival_ns,  # the last sample heard came with the chunk
+                sounds_at_ns=max(deadline_ns, finish_ns) + self.playout.lead_ns if voiced else None,
+            ),
             stages=tuple(stages),
             memory=self._memory(),
             audio=AudioRecord(
@@ -195,30 +235,33 @@ class Session:
             return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
     def _so_far(self) -> SoFar:
+        with self._voice:
+            unplayed_samples = self.playout.unplayed_samples + self._unheard_samples
+            interrupted, self._interrupted, self._unheard_samples = self._interrupted, False, 0
         return SoFar(
-            unplayed_samples=self.playout.unplayed_samples,
+            unplayed_samples=unplayed_samples,
             units=self._units,
             overruns=self._overruns,
             slack_ms=median(self._slack_ms) if self._slack_ms else 0.0,
+            interrupted=interrupted,
         )
+
+    def _give_voice(self, outcome: Outcome, deadline_ns: int) -> bool:
+        """Flush and push as the unit came to; returns whether its audio will sound."""
+        self._let_sound(self.clock.now_ns())
+        with self._voice:
+            if outcome.flush:
+                self.playout.flush(self.clock.now_ns())
+            if self._interrupted:  # while the unit ran: what it wanted to say is left unsaid too
+                self._unheard_samples += len(outcome.audio)
+            elif len(outcome.audio):
+                self.playout.push(outcome.audio, due_ns=deadline_ns + self.playout.lead_ns)
+                return True
+        return False
 
     def _let_sound(self, now_ns: int) -> None:
         if self._speaker is not None:
             self._speaker.advance(now_ns)
-
-    def _response_delay_ms(self, outcome: Outcome, arrival_ns: int, sounds_at_ns: int) -> float | None:
-        """From the end of the user's last voiced sample to the first audible sample of the answer."""
-        if outcome.flush:
-            self._unanswered_ns = None
-        if outcome.last_voiced_sample is not None:
-            silent_samples = self._heard_samples - outcome.last_voiced_sample  # the last one heard came with the chunk
-            self._unanswered_ns = arrival_ns - silent_samples * NS // self.model.input_rate_hz
-        audible = np.flatnonzero(np.abs(outcome.audio) >= AUDIBLE_LEVEL)
-        if self._unanswered_ns is None or not len(audible):
-            return None
-        delay_ns = sounds_at_ns + int(audible[0]) * NS // self.model.output_rate_hz - self._unanswered_ns
-        self._unanswered_ns = None
-        return delay_ns / 1e6
 
     def _fault(self, index: int, stage: str | None, message: str) -> Fault:
         return Fault(index=index, at_ns=self.clock.now_ns() - self._origin_ns, stage=stage, message=message)

@@ -66,12 +66,16 @@ class SoFar:
         units: Units done.
         overruns: How many of them finished after their deadline.
         slack_ms: The median of what was left at their end.
+        interrupted: The user has cut the agent short since the last unit: it is silent already, and what was left
+            unsaid is among `unplayed_samples`. A model that was speaking ends its turn, as if the user's voice had cut
+            in; nothing has been said that it should hear out.
     """
 
     unplayed_samples: int = 0
     units: int = 0
     overruns: int = 0
     slack_ms: float = 0.0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,4 +126,9 @@ class Model(Protocol):
     @property
     def idle(self) -> bool:
         """Whether nothing is being heard out or answered."""
+        ...
+
+    @property
+    def awaited_since(self) -> int | None:
+        """Session sample at which the user's voice ended, who now waits for an answer; None where nobody waits."""
         ...

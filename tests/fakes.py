@@ -97,6 +97,7 @@ class ToldModel:
     name = "told"
     input_rate_hz, output_rate_hz = 16_000, 24_000
     idle = True
+    awaited_since: int | None = None
 
     def __init__(self, clock: ManualClock, told: list[Told], cadence: Rate = Rate(1)) -> None:  # noqa: B008
         self.plan = small_plan(cadence)

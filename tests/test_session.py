@@ -32,10 +32,17 @@ class Heard:
 class Bench:
     """A session with everything around it in a test's hands."""
 
-    def __init__(self, told: list[Told], log: LogWriter | None = None, cadence: Rate = Rate(1)) -> None:  # noqa: B008
+    def __init__(
+        self,
+        told: list[Told],
+        log: LogWriter | None = None,
+        cadence: Rate = Rate(1),  # noqa: B008
+        lead_ns: int = 0,
+    ) -> None:
         self.clock, self.arena, self.heard = ManualClock(), NotingArena(), Heard()
         self.model = ToldModel(self.clock, told, cadence)
         self.playout = Playout(24_000)
+        self.playout.lead_ns = lead_ns
         self.speaker = FileSpeaker(self.playout, self.heard)  # type: ignore[arg-type]
         self.session = Session(
             self.model,
@@ -188,3 +195,62 @@ def test_a_turns_end_gives_its_memory_back_and_says_so() -> None:
     bench.run(1, first=1)
     assert bench.arena.committed["mouth.words"] == 5  # what the next unit may need, from the start again
     assert bench.arena.committed["ears.frames"] == 30  # the session's own state stays
+
+
+def test_where_the_speaker_has_a_latency_audio_is_due_so_much_later() -> None:
+    told = [Told(), Told(Event.SPEAK, tone(1.0), takes_s=0.3, last_voiced_sample=32_000 - 9_600)]
+    bench = Bench(told, lead_ns=NS // 4)
+    record = bench.run(2)[1].record
+    loud = np.flatnonzero(np.abs(bench.sound(4)) > 0.001)
+    assert loud[0] / 24_000 == pytest.approx(2.25, abs=0.001)
+    assert record.response_delay_ms == pytest.approx(600 + 1000 + 250, abs=1)
+    assert record.deadline_ns == 2 * NS  # the engine's own deadline stays
+
+
+def test_late_audio_is_heard_as_late_as_it_came_and_the_latency_on_top() -> None:
+    told = [Told(Event.SPEAK, tone(0.5), takes_s=1.5, last_voiced_sample=16_000)]
+    assert Bench(told, lead_ns=NS // 5).run(1)[0].record.response_delay_ms == pytest.approx(1700, abs=1)
+
+
+def test_an_interruption_is_silent_at_once_and_the_model_is_told_what_was_left_unheard() -> None:
+    bench = Bench([Told(Event.SPEAK, tone(1.0)), Told(Event.SPEAK, tone(1.0))])
+    bench.run(2)
+    bench.sound(2)
+    bench.clock.advance_s(0.5)  # a unit is not under way
+    bench.speaker.advance(bench.clock.now_ns())
+    bench.session.interrupt()
+    bench.run(1, first=2)
+    heard = np.abs(bench.sound(4))
+    assert (heard[int(2.4 * 24_000) : int(2.5 * 24_000)] > 0.3).any()
+    assert not (heard[int(2.5 * 24_000) + 480 :] > 0).any()
+    so_far = bench.model.so_far[2]
+    assert so_far.interrupted
+    assert so_far.unplayed_samples == 12_000
+    assert bench.model.so_far[1].interrupted is False
+
+
+def test_what_a_unit_brings_that_was_interrupted_in_its_middle_is_not_heard() -> None:
+    bench = Bench([])
+    told = Told(Event.SPEAK, tone(1.0), last_voiced_sample=8_000)
+    bench.model.tell(told)
+    interrupting = bench.model._work
+    bench.model._work = lambda seconds, error: (interrupting(seconds, error), bench.session.interrupt())[0]  # type: ignore[method-assign]
+    record = bench.run(1)[0].record
+    bench.model._work = interrupting  # type: ignore[method-assign]
+    assert record.response_delay_ms is None  # nobody heard an answer
+    bench.run(2, first=1)
+    assert bench.playout.counts.pushed == 0
+    assert [(so_far.interrupted, so_far.unplayed_samples) for so_far in bench.model.so_far[1:]] == [
+        (True, 24_000),
+        (False, 0),
+    ]
+
+
+def test_what_could_not_be_heard_in_a_pause_was_not_dropped() -> None:
+    bench = Bench([])
+    bench.run(2)
+    bench.session.resume(60 * 16_000)
+    record = bench.run(1, first=60)[0].record
+    assert (record.audio.overflows, record.audio.dropped_ms) == (0, 0)
+    assert record.deadline_ns == 61 * NS
+    assert bench.run(1, first=62)[0].record.audio.dropped_ms == 1000

@@ -18,6 +18,7 @@ import numpy as np
 from engine.chunk import Chunk
 from engine.models.pocket.answer import Answer
 from engine.models.pocket.floor import Floor, Manners, decide
+from engine.models.pocket.hearing_timelines import FRAME_SAMPLES
 from engine.models.pocket.intents import Context, Figures, Intent, find_intent
 from engine.models.pocket.recording import Recording
 from engine.models.pocket.stages import Stages
@@ -107,11 +108,22 @@ class PocketModel:
     def idle(self) -> bool:
         return self._turn is None and self._answer is None
 
+    @property
+    def awaited_since(self) -> int | None:
+        if self._answer is not None:
+            return self._unanswered
+        last_voiced = self._stages.activity.last_voiced_sample
+        if self._turn is None or last_voiced is None:
+            return None
+        silent_samples = self._recording.end - 1 - last_voiced
+        return last_voiced if silent_samples >= self._manners.draft_s * INPUT_HZ else None
+
     def end_turn(self) -> None:
         self._turn = self._draft = self._answer = None
         self._answered = self._recording.end
 
     def unit(self, chunk: Chunk, so_far: SoFar) -> UnitSteps:
+        self._pass_over(chunk.start_sample - self._recording.end)
         samples = np.pad(chunk.samples, (chunk.start_sample - self._recording.end, 0))  # silence for what was dropped
         self._recording.append(samples)
         self._figures = Figures(so_far.units, so_far.overruns, so_far.slack_ms)
@@ -119,8 +131,13 @@ class PocketModel:
         activity = self._stages.activity
         yield Step("activity", (activity.frames_in(len(samples)),), int, lambda: activity.run(samples))
         if self._answer is not None:
-            if self._interrupted():
-                return self._close(self._answer, unplayed_samples=so_far.unplayed_samples, flush=True)
+            if so_far.interrupted or self._interrupted():
+                return self._close(
+                    self._answer,
+                    unplayed_samples=so_far.unplayed_samples,
+                    flush=True,
+                    goes_on=not so_far.interrupted,
+                )
             if self._answer.exhausted and not so_far.unplayed_samples:
                 return self._close(self._answer, unplayed_samples=0, flush=False)
             yield from self._write(self._answer)
@@ -135,6 +152,13 @@ class PocketModel:
         self._answer, self._asked = draft.answer, turn
         self._unanswered = self._recording.last_loud(draft.last_voiced)
         return (yield from self._speak(draft.answer, heard))
+
+    def _pass_over(self, missed_samples: int) -> None:
+        """Of a long time in which nothing was heard, let all but its end go by unheard."""
+        whole = (missed_samples - LONGEST_HEARD_S * INPUT_HZ) // FRAME_SAMPLES * FRAME_SAMPLES
+        if whole > 0:
+            self._recording.pass_over(whole)
+            self._stages.activity.pass_over(whole)
 
     # Listening -------------------------------------------------------------------------------------------------------
 
@@ -254,15 +278,15 @@ class PocketModel:
         voiced = self._stages.activity.voiced_samples_after(lately)
         return voiced >= self._manners.barge_in_s * INPUT_HZ
 
-    def _close(self, answer: Answer, unplayed_samples: int, *, flush: bool) -> Outcome:
-        """The answer is over: what of it was heard, and what was left unsaid."""
+    def _close(self, answer: Answer, unplayed_samples: int, *, flush: bool, goes_on: bool = True) -> Outcome:
+        """The answer is over: what of it was heard, and what was left unsaid; `goes_on`: a voice has cut it short."""
         said, unsaid = answer.told(unplayed_samples)
         self._answer = self._unanswered = None
         if said:
             self._last_reply = said
-        elif flush and self._asked and self._recording.end - self._asked.onset < LONGEST_PIECE_S * INPUT_HZ:
+        elif flush and goes_on and self._asked and self._recording.end - self._asked.onset < LONGEST_PIECE_S * INPUT_HZ:
             self._turn = self._asked  # nobody heard it, and the user goes on: the turn was not over, and is heard anew
-        if not flush:  # a cough under the answer was no turn; a voice that goes on is one
+        if not (flush and goes_on):  # a cough under the answer was no turn; a voice that goes on is one
             self._answered = self._voice_going_on() or self._recording.end
         lines = [
             Said("agent", text, kind, answer.source) for text, kind in ((said, "said"), (unsaid, "unsaid")) if text

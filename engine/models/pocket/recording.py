@@ -24,6 +24,12 @@ class Recording:
         self._samples[at] = kept
         self.end += len(chunk)
 
+    def pass_over(self, samples: int) -> None:
+        """Take in so much silence, however much it is."""
+        kept = min(samples, len(self._samples))
+        self.end += samples - kept
+        self.append(np.zeros(kept, np.float32))
+
     def cut(self, start: int, end: int) -> NDArray[np.float32]:
         """Session samples from `start` to `end`, as far as they are still there."""
         oldest = max(0, self.end - len(self._samples))

@@ -67,6 +67,11 @@ class Silero:
         """How many frames the next `samples` samples will fill."""
         return (len(self._waiting) - CONTEXT_SAMPLES + samples) // FRAME_SAMPLES
 
+    def pass_over(self, samples: int) -> None:
+        """Let whole frames of silence go by unheard."""
+        assert samples % FRAME_SAMPLES == 0, samples
+        self._next_frame += samples
+
     @torch.inference_mode()
     def run(self, chunk: NDArray[np.float32]) -> Frames:
         """Take in the next samples, float32 `[samples]` at 16 kHz; what fills no frame waits for the next run."""
@@ -126,6 +131,10 @@ class VoiceActivity:
         self.frames = self._network.run(chunk)
         self._segments.push(self.frames.start, FRAME_SAMPLES, self.frames.probabilities)
         return len(self.frames.probabilities)
+
+    def pass_over(self, samples: int) -> None:
+        """Let whole frames of silence go by unheard; silence that is heard comes after."""
+        self._network.pass_over(samples)
 
     def frames_in(self, samples: int) -> int:
         """How many frames the next `samples` samples will fill."""

@@ -39,6 +39,10 @@ class Activity:
     def frames_in(self, samples: int) -> int:
         return (len(self._heard) + samples) // FRAME
 
+    def pass_over(self, samples: int) -> None:
+        assert samples % FRAME == 0
+        self._frames += samples // FRAME
+
     def __getattr__(self, name: str) -> object:
         return getattr(self._segments, name)
 
@@ -123,6 +127,7 @@ class Talk:
     stages: list[list[str]] = field(default_factory=list)
     unplayed: int = 0
     skipped: int = 0
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
         self.ears, self.words, self.voice = Ears(self.phrases), Words(self.answers), Voice()
@@ -137,7 +142,9 @@ class Talk:
         for samples in audio.reshape(-1, INPUT_HZ):
             index = self.skipped + len(self.outcomes)
             chunk = Chunk(index, index * INPUT_HZ, samples)
-            steps, ran, result = self.model.unit(chunk, SoFar(unplayed_samples=self.unplayed)), [], None
+            so_far = SoFar(unplayed_samples=self.unplayed, interrupted=self.interrupted)
+            self.interrupted = False
+            steps, ran, result = self.model.unit(chunk, so_far), [], None
             try:
                 while True:
                     step = steps.send(result)
@@ -324,3 +331,56 @@ def test_a_stage_that_failed_is_forgotten() -> None:
     assert talk.model.idle
     talk.hear(said(6, (0.2, 1.2, 0.5)))
     assert talk.lines == [("heard", FRANCE), ("said", ANSWERS[FRANCE])]
+
+
+def test_an_interruption_ends_the_turn_as_a_barge_in_does() -> None:
+    talk = Talk({0.5: RAIN}, ANSWERS).hear(said(3, (0.2, 1.2, 0.5)))
+    assert talk.events == "LSS"
+    talk.interrupted = True
+    talk.hear(said(3))
+    assert talk.events == "LSSFLL"
+    assert talk.outcomes[3].flush
+    (kind, heard_of_it), (other, left) = [line for line in talk.lines if line[0] in ("said", "unsaid")]
+    assert (kind, other) == ("said", "unsaid")
+    assert heard_of_it
+    assert ANSWERS[RAIN].startswith(f"{heard_of_it} {left}")
+    assert talk.model.idle
+
+
+def test_an_answer_that_was_interrupted_before_it_sounded_is_not_begun_again() -> None:
+    talk = Talk({0.5: FRANCE}, ANSWERS).hear(said(2, (0.2, 1.2, 0.5)))
+    assert talk.events == "LS"
+    talk.interrupted = True
+    talk.hear(said(4))
+    assert talk.events == "LSFLLL"
+    assert talk.lines == [("heard", FRANCE), ("unsaid", ANSWERS[FRANCE])]
+    talk.hear(said(5, (0.2, 1.2, 0.5)))
+    assert talk.lines[-1] == ("said", ANSWERS[FRANCE])
+
+
+def test_an_interruption_while_nobody_speaks_is_nothing() -> None:
+    talk = Talk({0.5: FRANCE}, ANSWERS)
+    talk.interrupted = True
+    talk.hear(said(5, (0.2, 1.2, 0.5)))
+    assert talk.lines == [("heard", FRANCE), ("said", ANSWERS[FRANCE])]
+
+
+def test_who_has_stopped_talking_is_waiting_until_the_answer_begins() -> None:
+    talk = Talk({0.5: RAIN}, ANSWERS).hear(said(2, (0.2, 1.7, 0.5)))
+    assert talk.events == "LL"
+    assert talk.model.awaited_since == pytest.approx(1.7 * INPUT_HZ, abs=FRAME)
+    assert talk.hear(said(1)).events == "LLS"
+    assert talk.model.awaited_since is None
+    going_on = Talk({0.5: RAIN}, ANSWERS).hear(said(2, (0.2, 2.0, 0.5)))
+    assert going_on.model.awaited_since is None
+
+
+def test_after_a_long_pause_the_next_question_is_heard_at_its_place() -> None:
+    talk = Talk({0.5: FRANCE}, ANSWERS).hear(said(2))
+    talk.skipped = 3600
+    heard_frames = talk.model._stages.activity._frames  # type: ignore[attr-defined]
+    talk.hear(said(6, (0.2, 1.2, 0.5)))
+    (begins,) = [outcome.last_voiced_sample for outcome in talk.outcomes if outcome.last_voiced_sample is not None]
+    assert begins == pytest.approx((3602 + 1.2) * INPUT_HZ, abs=FRAME)
+    assert talk.lines == [("heard", FRANCE), ("said", ANSWERS[FRANCE])]
+    assert heard_frames == 2 * INPUT_HZ // FRAME
