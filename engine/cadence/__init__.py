@@ -5,7 +5,7 @@ Knows nothing of files, stages or torch.
 
 from engine.cadence.compare import compare
 from engine.cadence.meter import MeterStyle, text_meter
-from engine.cadence.statistics import Spread, StageStatistics, Statistics, measure
+from engine.cadence.statistics import Spread, StageStatistics, Statistics, Tally, measure
 from engine.cadence.verdict import described, summary, verdict
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Spread",
     "StageStatistics",
     "Statistics",
+    "Tally",
     "compare",
     "described",
     "measure",

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from engine.cadence import Spread, measure, summary, verdict
+from engine.cadence import Spread, Tally, measure, summary, verdict
 from engine.timing import AudioRecord, Fault, UnitRecord
 from tests import made_up_sessions as made_up
 from tests.made_up_sessions import MS, conversation, unit
@@ -124,3 +124,11 @@ def test_a_conversation_reads_whole() -> None:
     text = summary(measure(conversation(120)))
     for part in ("slack ", "response delay ", "voice ", "memory "):
         assert part in text
+
+
+def test_figures_told_as_a_session_runs_are_those_of_what_has_run() -> None:
+    records = [*conversation(40), Fault(index=None, at_ns=0, stage=None, message="a fault")]
+    tally = Tally()
+    for count, record in enumerate(records, start=1):
+        tally.add(record)
+        assert tally.statistics() == measure(records[:count])
