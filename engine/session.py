@@ -111,6 +111,7 @@ class Session:
     def begin(self, arrival_ns: int) -> None:
         """The session starts: its first chunk arrives at `arrival_ns`."""
         self._origin_ns = arrival_ns
+        self.model.begin()
         self._commit_ahead()
 
     def arrival_ns(self, index: int) -> int:

@@ -115,6 +115,10 @@ class Model(Protocol):
         """Load, warm up and fill what is constant; after this no unit meets a first time."""
         ...
 
+    def begin(self) -> None:
+        """A session begins, its first chunk at sample 0: whatever was heard and said before is forgotten."""
+        ...
+
     def unit(self, chunk: Chunk, so_far: SoFar) -> UnitSteps:
         """One cadence: `chunk` at `input_rate_hz`; where it starts after the last one's end, chunks were dropped."""
         ...

@@ -103,9 +103,12 @@ class ToldModel:
         self.plan = small_plan(cadence)
         self._clock, self._told = clock, list(told)
         self.so_far: list[SoFar] = []
-        self.turns_ended = 0
+        self.turns_ended = self.begun = 0
 
     def prepare(self) -> None: ...
+
+    def begin(self) -> None:
+        self.begun += 1
 
     def tell(self, told: Told) -> None:
         """What to do in the unit after those that it was told of before."""

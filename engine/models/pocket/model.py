@@ -90,6 +90,14 @@ class PocketModel:
     ) -> None:
         self.plan = plan
         self._stages, self._now, self._manners = stages, now, manners or Manners()
+        self.begin()
+
+    def prepare(self) -> None:
+        self._stages.prepare()
+
+    def begin(self) -> None:
+        self._stages.activity.reset()
+        self._stages.voice.pace = 1.0
         self._recording = Recording(LONGEST_HEARD_S * INPUT_HZ)
         self._turn: Turn | None = None
         self._draft: Draft | None = None
@@ -100,9 +108,6 @@ class PocketModel:
         self._last_reply = ""
         self._figures = Figures()
         self._forgets = False
-
-    def prepare(self) -> None:
-        self._stages.prepare()
 
     @property
     def idle(self) -> bool:

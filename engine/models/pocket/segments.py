@@ -45,6 +45,11 @@ class SpeechSegments:
         self._stretches: deque[Stretch] = deque(maxlen=KEPT)
         self._open: Stretch | None = None  # the voice that the last frame belongs to; kept once it is no click
 
+    def clear(self) -> None:
+        """Begin another recording."""
+        self._stretches.clear()
+        self._open = None
+
     def push(self, start: int, frame_samples: int, probabilities: Sequence[float]) -> None:
         """Take in the next frames.
 

@@ -122,6 +122,12 @@ class VoiceActivity:
         self._network, self._segments = network, segments or SpeechSegments()
         self.frames = Frames(0, ())  # what the last chunk told
 
+    def reset(self) -> None:
+        """Begin another recording."""
+        self._network.reset()
+        self._segments.clear()
+        self.frames = Frames(0, ())
+
     def run(self, chunk: NDArray[np.float32]) -> int:
         """Take in the next samples, float32 `[samples]` at 16 kHz.
 

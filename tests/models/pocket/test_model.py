@@ -25,6 +25,9 @@ class Activity:
     """Voice is where it is loud."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
         self._segments, self._heard = SpeechSegments(), np.zeros(0, np.float32)
         self._frames = 0
 
@@ -384,3 +387,22 @@ def test_after_a_long_pause_the_next_question_is_heard_at_its_place() -> None:
     assert begins == pytest.approx((3602 + 1.2) * INPUT_HZ, abs=FRAME)
     assert talk.lines == [("heard", FRANCE), ("said", ANSWERS[FRANCE])]
     assert heard_frames == 2 * INPUT_HZ // FRAME
+
+
+def test_a_new_session_knows_nothing_of_the_one_before() -> None:
+    talk = Talk(
+        {0.5: FRANCE, 0.25: RAIN, 0.75: "Speak slower.", 0.125: "Repeat that."}, {**ANSWERS, "Repeat that.": "No."}
+    )
+    talk.hear(said(11, (0.2, 1.2, 0.5), (6.2, 6.8, 0.75), (9.0, 10.0, 0.25)))
+    assert talk.voice.pace < 1
+    assert not talk.model.idle
+    talk.model.begin()
+    assert talk.model.idle
+    assert talk.model.awaited_since is None
+    assert talk.voice.pace == 1
+    fresh = Talk(talk.phrases, talk.answers)
+    talk.outcomes, talk.stages, talk.unplayed = [], [], 0
+    for each in (talk, fresh):
+        each.hear(said(8, (0.0, 1.1, 0.125)))
+    assert talk.lines == fresh.lines
+    assert talk.events == fresh.events
