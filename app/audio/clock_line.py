@@ -30,6 +30,8 @@ class ClockLine:
         self._windows = 0
         self._window_end = 0
         self._best: tuple[float, int] | None = None  # the least lateness of this window, and where
+        self.worst_ns = 0  # how late the latest block of a window came, beside the least late: bursts
+        self._worst_ns = 0.0  # of this window
         self._early = False  # whether the last window was a step early
 
     @property
@@ -58,10 +60,12 @@ class ClockLine:
         late_ns = time_ns - self.time_ns(position)
         if self._best is None or late_ns < self._best[0]:
             self._best = (late_ns, position)
+        self._worst_ns = max(self._worst_ns, late_ns)
         if position < self._window_end:
             return 0
         self._window_end = position + round(WINDOW_S * self._rate_hz)
         (late_ns, at), self._best = self._best, None
+        self.worst_ns, self._worst_ns = round(self._worst_ns - late_ns), 0.0
         return self._close_window(late_ns, at)
 
     def _close_window(self, late_ns: float, at: int) -> int:

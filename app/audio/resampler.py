@@ -8,8 +8,10 @@ known; how many is counted, so that no sample is unaccounted for. Knows nothing 
 import numpy as np
 import soxr
 
+from engine.clock import NS
 from engine.ring import Samples
 
+HELD_BACK = 240  # samples at the lower of two rates, at most
 MOST_CORRECTION = 0.004  # a quartz is off by a hundredth of that; what is more is no drift
 
 
@@ -29,6 +31,11 @@ class Resampler:
         )
         self._gain = 0.0
         self.owed = 0.0  # output samples that what came is worth and that have not gone yet
+
+    @property
+    def hold_ns(self) -> int:
+        """How long, at most, a sample waits for those after it."""
+        return HELD_BACK * NS // min(self.in_rate_hz, self.out_rate_hz)
 
     def process(self, samples: Samples, correction: float = 0.0) -> Samples:
         """What can go now.

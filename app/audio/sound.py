@@ -5,57 +5,32 @@ both may be the same in a program without a window. [any] may be called by any, 
 Knows no model and no session.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from app.audio.backend import Backend
-from app.audio.devices import Devices
-from app.audio.state import EchoMode, SoundCounts, SoundEvent, SoundSettings, StreamState
+from app.audio.capture import Microphone
+from app.audio.closing import within
+from app.audio.devices import AudioDevice, Devices, Direction
+from app.audio.hearing import Hearing, Tap
+from app.audio.oversight import Oversight
+from app.audio.speaker import Speaker
+from app.audio.state import (
+    NO_STREAM,
+    EchoMode,
+    Happening,
+    Side,
+    SoundCounts,
+    SoundEvent,
+    SoundSettings,
+    StreamState,
+)
+from app.audio.tidings import Tidings
+from app.audio.voice import Voice
 from engine.chunk import Chunk
 from engine.clock import Clock
-from engine.playout import PlayoutCounts
-from engine.ring import Samples
+from engine.errors import CadenceError
 
-Tap = Callable[[Samples, Samples], None]  # the user's side and the agent's, of one length, at the model's input rate
-
-
-class Voice:
-    """The agent's voice, in the model's samples: what `Session` takes for its playout [engine].
-
-    It resamples what is pushed to the speaker's own rate, corrected for drift, and goes on when the speaker is
-    exchanged: what one speaker left unplayed counts as flushed.
-    """
-
-    rate_hz: int  # the model's output rate
-
-    @property
-    def lead_ns(self) -> int:
-        """How long before it sounds a sample must be pushed: the speaker's latency, and what its callbacks need."""
-        raise NotImplementedError
-
-    @property
-    def unplayed_samples(self) -> int:
-        """Samples of the model's that wait to sound."""
-        raise NotImplementedError
-
-    @property
-    def counts(self) -> PlayoutCounts:
-        """What became of the voice, in the model's samples."""
-        raise NotImplementedError
-
-    def push(self, samples: Samples, due_ns: int) -> None:
-        """Let samples sound from `due_ns` by the session's clock, at the ear, or as soon after as can be.
-
-        A unit that is pushed by its deadline sounds without a gap where `due_ns` is the deadline and `lead_ns`.
-        """
-        raise NotImplementedError
-
-    def flush(self, now_ns: int) -> int:
-        """Fall silent within a block, with a fade; returns how many of the model's samples were left unplayed."""
-        raise NotImplementedError
-
-    def sounding(self, start_ns: int, end_ns: int) -> bool:
-        """Whether anything sounded between two times."""
-        raise NotImplementedError
+CLOSE_S = 2.0
 
 
 class Sound:
@@ -66,13 +41,23 @@ class Sound:
         clock: The session's.
         input_rate_hz: That the model hears.
         output_rate_hz: That it speaks.
+        close_s: How long closing may take.
     """
 
-    voice: Voice
-    tap: Tap | None  # [engine] told of both sides, as they are heard and sound, for a recording
-
-    def __init__(self, backend: Backend, clock: Clock, *, input_rate_hz: int, output_rate_hz: int) -> None:
-        raise NotImplementedError
+    def __init__(
+        self, backend: Backend, clock: Clock, *, input_rate_hz: int, output_rate_hz: int, close_s: float = CLOSE_S
+    ) -> None:
+        self._backend, self._clock, self._close_s = backend, clock, close_s
+        self.voice = Voice(output_rate_hz, clock)
+        self._hearing = Hearing(input_rate_hz, clock, self.voice)
+        self._tidings = Tidings()
+        self._settings = SoundSettings()
+        self._volume = 1.0
+        self._stuck = False  # whether a driver hung at closing: the library cannot be started over any more
+        # [control] writes, all read
+        self._microphone: Microphone | None = None
+        self._speaker: Speaker | None = None
+        self._oversight = Oversight(self._tidings)
 
     # --- [control] ---
 
@@ -84,7 +69,15 @@ class Sound:
         Raises:
             CadenceError: A device is not there or refuses, or there is no library; what was open is closed.
         """
-        raise NotImplementedError
+        self._settings = settings
+        self.set_volume(settings.volume)
+        if line := self.set_echo(settings.echo):
+            self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
+        try:
+            self._open(settings)
+        except CadenceError:
+            self.close()
+            raise
 
     def rescan(self) -> Devices:
         """Close both, let the library look again, and open what the settings name.
@@ -92,17 +85,80 @@ class Sound:
         Raises:
             CadenceError: As `open`; look again later.
         """
-        raise NotImplementedError
+        returns = not self._stands(Side.MICROPHONE, self._microphone) or not self._stands(Side.SPEAKER, self._speaker)
+        self.close()
+        if self._stuck:
+            raise CadenceError(
+                "the sound driver hangs and cannot be started again", "", "end the program and start it anew"
+            )
+        self._backend.start_over()
+        self.open(self._settings)
+        if returns:
+            self._tidings.tell(Happening.RETURNED, None, self._what_is_open(), self._clock.now_ns())
+        return self._backend.devices()
 
     def close(self) -> None:
         """Close both devices, within two seconds; a driver that hangs is left behind and said."""
-        raise NotImplementedError
+        streams = [self._microphone, self._speaker]
+        self._microphone = self._speaker = None
+        self._give_back(streams)
+
+    def _open(self, settings: SoundSettings) -> None:
+        before = self._backend.devices()
+        heard = before.find(settings.microphone, Direction.INPUT)
+        sounded = before.find(settings.speaker, Direction.OUTPUT)
+        microphone, speaker = self._microphone, self._speaker
+        if not self._stands(Side.MICROPHONE, microphone, heard):
+            self._microphone = None
+            self._give_back([microphone])
+            self._microphone = Microphone(self._backend, heard, self._clock)
+        latency_s = settings.output_latency_s
+        if not self._stands(Side.SPEAKER, speaker, sounded) or (speaker and speaker.asked_latency_s != latency_s):
+            self._speaker = None
+            self._give_back([speaker])
+            # A headset may have changed its mind about the speaker when its microphone opened: it is asked again.
+            sounds_now = self._backend.devices().find(settings.speaker, Direction.OUTPUT)
+            self._speaker = Speaker(self._backend, sounds_now, self._clock, latency_s=latency_s, volume=self._volume)
+            self._warn_of_lower_rate(sounded, self._speaker)
+
+    def _stands(self, side: Side, stream: Microphone | Speaker | None, device: AudioDevice | None = None) -> bool:
+        """Whether a stream is open, not lost, and of `device` where one is given."""
+        there = stream is not None and not self._oversight.is_lost(side, stream)
+        return there and (device is None or stream is None or stream.device.choice == device.choice)
+
+    def _warn_of_lower_rate(self, before: AudioDevice, speaker: Speaker) -> None:
+        if speaker.rate_hz < before.rate_hz:
+            self._tidings.tell(
+                Happening.WARNING,
+                Side.SPEAKER,
+                f"'{before.name}' sounds at {speaker.rate_hz} Hz in place of its own {before.rate_hz} Hz, as a "
+                "wireless headset does while its microphone is open; another microphone gives its full sound back",
+                self._clock.now_ns(),
+            )
+
+    def _give_back(self, streams: Sequence[Microphone | Speaker | None]) -> None:
+        if not within(self._close_s, [stream.close for stream in streams if stream is not None]):
+            self._stuck = True
+            self._tidings.tell(
+                Happening.WARNING,
+                None,
+                f"the sound driver did not let go within {self._close_s:g} s and was left behind",
+                self._clock.now_ns(),
+            )
+
+    def _what_is_open(self) -> str:
+        names = [stream.device.name for stream in (self._microphone, self._speaker) if stream is not None]
+        return f"sound is back: {' and '.join(names)}"
 
     # --- [engine] ---
 
     def begin(self, chunk_samples: int, first_chunk_samples: int | None = None, max_queued: int = 8) -> None:
-        """A session begins: the first sample heard from now on is sample 0 of chunk 0, and the counts are zero."""
-        raise NotImplementedError
+        """A session begins: the first sample heard from now on is sample 0 of chunk 0, and the counts are zero.
+
+        Where the microphone has just been opened, it takes half a second until its clock is known well enough.
+        """
+        self.pump()
+        self._hearing.begin(chunk_samples, first_chunk_samples, max_queued)
 
     def pump(self) -> None:
         """Take what was heard since the last time through cleaning, echo mode and resampling into chunks.
@@ -110,59 +166,120 @@ class Sound:
         Every 10 to 20 ms while nothing else is to be done; between units, however long they took (ten seconds at
         most, past that the oldest is let go and counted). Also looks whether the devices are still there.
         """
-        raise NotImplementedError
+        now_ns = self._clock.now_ns()
+        microphone, speaker = self._microphone, self._speaker
+        self.voice.adopt(speaker)
+        self._oversight.look(Side.MICROPHONE, microphone, now_ns)
+        self._oversight.look(Side.SPEAKER, speaker, now_ns)
+        lost = self._oversight.is_lost(Side.MICROPHONE, microphone)
+        missing_ns = self._hearing.pump(microphone, speaker, lost=lost)
+        if missing_ns:
+            self._tidings.fault(Side.MICROPHONE, "samples are missing, by the clock; silence stands for them", now_ns)
+        self.voice.pump(now_ns)
+        self._tidings.settle(now_ns)
 
     def take(self) -> Chunk | None:
-        """The oldest whole chunk, or None. It may be there a little before its `arrival_ns`, never after."""
-        raise NotImplementedError
+        """The oldest whole chunk, or None. It may be there a little before its `arrival_ns`."""
+        return self._hearing.take()
 
     def arrival_ns(self, chunk: Chunk) -> int:
-        """When a chunk is whole, by the session's clock: exactly its samples' length after the one before it."""
-        raise NotImplementedError
+        """When a chunk can be taken, by the session's clock: exactly its samples' length after the one before it."""
+        return self._hearing.arrival_ns(chunk)
 
     def skip(self) -> int:
         """After a pause: let go of what waits, so that the next chunk is a fresh one; returns how many samples."""
-        raise NotImplementedError
+        skipped = 0
+        while (chunk := self.take()) is not None:
+            skipped += len(chunk.samples)
+        return skipped
 
     # --- [any] ---
 
     def hear(self, hearing: bool) -> None:
         """Open or close the microphone from this moment on: mute, and the talk key. What is closed is silence."""
-        raise NotImplementedError
+        self._hearing.gate.set(hearing, self._clock.now_ns())
 
     def set_echo(self, mode: EchoMode) -> str:
-        """Change what keeps the agent from hearing itself; returns one line where that cannot be had, else empty."""
-        raise NotImplementedError
+        """Change what keeps the agent from hearing itself.
+
+        Returns:
+            Empty; or one line, where there is no canceller: then the microphone is silent while the agent sounds.
+        """
+        try:
+            self._hearing.set_echo(mode)
+        except CadenceError as error:
+            self._hearing.set_echo(EchoMode.HALF_DUPLEX)
+            return f"{error}; until then the microphone is closed while the agent speaks"
+        return ""
 
     def set_volume(self, volume: float) -> None:
         """0 to 1."""
-        raise NotImplementedError
+        self._volume = max(0.0, min(volume, 1.0))
+        if (speaker := self._speaker) is not None:
+            speaker.volume = self._volume
+
+    @property
+    def echo(self) -> EchoMode:
+        """What keeps the agent from hearing itself now."""
+        return self._hearing.echo
+
+    @property
+    def tap(self) -> Tap | None:
+        """Told of both sides, as they are heard and sound, for a recording [engine]."""
+        return self._hearing.tap
+
+    @tap.setter
+    def tap(self, tap: Tap | None) -> None:
+        self._hearing.tap = tap
 
     @property
     def hearing(self) -> bool:
         """Whether what the microphone hears reaches the model right now."""
-        raise NotImplementedError
+        half = self.echo is EchoMode.HALF_DUPLEX and self.sounding
+        microphone = self._microphone
+        there = microphone is not None and not self._oversight.is_lost(Side.MICROPHONE, microphone)
+        return there and self._hearing.gate.is_open and not half
 
     @property
     def sounding(self) -> bool:
         """Whether the agent can be heard right now."""
-        raise NotImplementedError
+        now_ns = self._clock.now_ns()
+        return self.voice.sounding(now_ns, now_ns + 1)
 
     @property
     def microphone(self) -> StreamState:
         """How the capture stream stands."""
-        raise NotImplementedError
+        return self._state(Side.MICROPHONE, self._microphone)
 
     @property
     def speaker(self) -> StreamState:
         """How the playout stream stands."""
-        raise NotImplementedError
+        return self._state(Side.SPEAKER, self._speaker)
 
     @property
     def counts(self) -> SoundCounts:
-        """Where every sample since `begin` went."""
-        raise NotImplementedError
+        """Where every sample since `begin` went; of the speaker, since it was opened."""
+        speaker = self._speaker
+        sounded = SoundCounts(underflows=speaker.flags, played_frames=speaker.tape.written_frames) if speaker else None
+        return self._hearing.counts + (sounded or SoundCounts())
 
     def events(self) -> list[SoundEvent]:
         """What happened since the last time this was asked; each is told once, to one asker."""
-        raise NotImplementedError
+        return self._tidings.take()
+
+    def _state(self, side: Side, stream: Microphone | Speaker | None) -> StreamState:
+        if stream is None:
+            return NO_STREAM
+        level = stream.levels.level(self._clock.now_ns())
+        return StreamState(
+            device=stream.device.name,
+            api=stream.device.api,
+            rate_hz=stream.rate_hz,
+            latency_ms=1e3 * stream.stream.latency_s,
+            peak=level.peak,
+            rms=level.rms,
+            clipped=level.clipped,
+            drift_ppm=1e6 * stream.tape.line.drift,
+            faults=stream.flags,
+            lost=self._oversight.is_lost(side, stream),
+        )

@@ -3,7 +3,7 @@
 Knows no stream and no library.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from app.audio.devices import FOLLOW_DEFAULT, DeviceChoice
@@ -108,22 +108,30 @@ class SoundEvent:
 
 @dataclass(frozen=True)
 class SoundCounts:
-    """Where every sample of a session went, in samples of the model's input rate unless named otherwise.
+    """Where every sample of a session went.
+
+    Of the microphone's frames, all captured are placed, unplaced, unread, or still wait. Of the session's samples, all
+    heard are what the placed frames came to, and those filled, less those skipped.
 
     Args:
         captured_frames: The microphone's, at its own rate, as its callback counted them.
+        placed_frames: Of these, that found their place in the session.
+        unplaced_frames: Of these, that came before the session's first sample, or while a new microphone's clock was
+            not known yet.
         unread_frames: Of these, let go unread: the engine did not come in time.
-        heard: Samples handed on for chunks, silence included.
+        heard: Samples of the session so far, at the model's input rate, silence included.
         filled: Of them, silence in place of what the device did not deliver.
-        skipped: Delivered beyond what time allows, and left out.
-        not_finite: NaN or infinite, and silenced.
-        closed: Silenced, because the microphone was closed (muted, not held, or half-duplex).
+        skipped: Samples that were delivered beyond what time has room for, and left out.
+        not_finite: Frames that were NaN or infinite, and silenced.
+        closed: Samples silenced because the microphone was closed (muted, not held, or half-duplex).
         overflows: That the microphone's driver told of.
         underflows: That the speaker's driver told of.
         played_frames: The speaker's, at its own rate, silence included.
     """
 
     captured_frames: int = 0
+    placed_frames: int = 0
+    unplaced_frames: int = 0
     unread_frames: int = 0
     heard: int = 0
     filled: int = 0
@@ -133,3 +141,9 @@ class SoundCounts:
     overflows: int = 0
     underflows: int = 0
     played_frames: int = 0
+
+    def __add__(self, other: "SoundCounts") -> "SoundCounts":
+        return SoundCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def __sub__(self, other: "SoundCounts") -> "SoundCounts":
+        return SoundCounts(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))

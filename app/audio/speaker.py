@@ -1,0 +1,98 @@
+"""An open speaker: its callback asks the playout what sounds, copies it to every channel, counts and returns.
+
+What really sounded, at the volume that it had, is kept on a tape: the canceller's reference and a recording's second
+side. Knows no session and no model. `_block` is entered by [audio], the constructor and `close` by [control], all else
+by [engine].
+"""
+
+import numpy as np
+
+from app.audio.backend import Backend, Frames
+from app.audio.devices import AudioDevice, Direction
+from app.audio.levels import LevelMeter
+from app.audio.opening import BLOCK_S, open_stream
+from app.audio.tape import Tape
+from engine.clock import NS, Clock
+from engine.playout import Playout
+from engine.ring import Samples
+
+
+class Speaker:
+    """A speaker that sounds.
+
+    Args:
+        backend: Opens it.
+        device: Which one.
+        clock: The session's.
+        latency_s: What is asked for.
+        volume: 0 to 1.
+
+    Raises:
+        CadenceError: It does not open, or does not start.
+    """
+
+    def __init__(
+        self, backend: Backend, device: AudioDevice, clock: Clock, *, latency_s: float, volume: float = 1.0
+    ) -> None:
+        self.device, self.asked_latency_s, self.volume, self._clock = device, latency_s, volume, clock
+        self.callbacks = self.flags = 0  # [audio]
+        self.error: Exception | None = None  # [audio] the first that the callback met
+        self.levels = LevelMeter()
+        self._volume = volume  # [audio] of the last sample
+        self._ends_ns = 0  # [audio] when the last block will have sounded
+        self.stream = open_stream(backend, device, Direction.OUTPUT, latency_s, self._block)
+        self.tape = Tape(self.stream.rate_hz)
+        self.playout = Playout(self.stream.rate_hz)
+        self._mono = np.empty(self.stream.rate_hz, np.float32)
+        self.started_ns = clock.now_ns()
+        self.stream.start()
+
+    @property
+    def rate_hz(self) -> int:
+        """The device's own rate."""
+        return self.stream.rate_hz
+
+    @property
+    def block_ns(self) -> int:
+        """How far apart callbacks are: drivers ask for what half their latency holds in one burst."""
+        return round(max(BLOCK_S, self.stream.latency_s / 2) * NS)
+
+    @property
+    def latency_ns(self) -> int:
+        """From a callback until its block sounds, at most."""
+        return round(self.stream.latency_s * NS)
+
+    def close(self) -> None:
+        """Give the device back [control]."""
+        self.stream.close()
+
+    def _block(self, out: Frames, away_ns: int | None, flagged: bool) -> None:
+        """A block is to be filled [audio]."""
+        try:
+            now_ns = self._clock.now_ns()
+            mono = self._mono[: len(out)]
+            start_ns = self._guess_ns(now_ns) if away_ns is None else now_ns + away_ns
+            self._ends_ns = start_ns + len(out) * NS // self.stream.rate_hz
+            self.playout.read_into(mono, start_ns)
+            self._turn_down(mono)
+            out[:] = mono[:, None]
+            self.tape.write(mono, self._ends_ns)
+            self.callbacks += 1
+            self.flags += flagged
+            self.levels.note(mono, now_ns)
+        except Exception as error:  # noqa: BLE001  what is raised in a callback ends the stream, unheard
+            out.fill(0.0)
+            self.error = self.error or error
+
+    def _turn_down(self, mono: Samples) -> None:
+        volume = self.volume
+        if volume != self._volume:  # a ramp, so that it does not click
+            mono *= np.linspace(self._volume, volume, len(mono), dtype=np.float32)
+            self._volume = volume
+        elif volume != 1.0:
+            mono *= np.float32(volume)
+
+    def _guess_ns(self, now_ns: int) -> int:
+        """Where the driver does not tell: right after the block before, as far as the latency can be true."""
+        latency_ns = self.latency_ns
+        return max(now_ns, min(max(self._ends_ns, now_ns + latency_ns // 2), now_ns + latency_ns))
