@@ -6,27 +6,16 @@ Knows nothing of what is waited for. Entered by the thread that works.
 import shutil
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import TextIO
 
+from app.pace import Pace, duration
 from engine.phrases import readable
 
 MOVE_EVERY_S = 0.1
 SAY_EVERY_S = 5.0
-RATE_OVER_S = 5.0
 BAR_CELLS = 24
 FIGURES_COLUMNS = 36  # "100.0 of 999.9 MB  99.9 MB/s  99 s left", near enough: so the bar keeps its width
-
-
-def duration(seconds: float) -> str:
-    """For people: `8 s`, `2 min 05 s`, `1 h 02 min`."""
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 6000:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 class TerminalProgress:
@@ -49,7 +38,7 @@ class TerminalProgress:
         self._now_s, self._columns = now_s, columns
         self._shown, self._last_shown_s = "", now_s()
         self._what, self._total, self._begun_s, self._done = "", None, 0.0, 0
-        self._marks: deque[tuple[float, int]] = deque()
+        self._pace = Pace()
 
     _total: int | None
 
@@ -61,13 +50,11 @@ class TerminalProgress:
 
     def begin(self, what: str, total_bytes: int | None = None) -> None:
         self._what, self._total, self._begun_s, self._done = what, total_bytes, self._now_s(), 0
-        self._marks.clear()
+        self._pace.restart()
 
     def at(self, done_bytes: int) -> None:
         now_s, self._done = self._now_s(), done_bytes
-        self._marks.append((now_s, done_bytes))
-        while len(self._marks) > 2 and now_s - self._marks[0][0] > RATE_OVER_S:
-            self._marks.popleft()
+        self._pace.at(now_s, done_bytes)
         if now_s - self._last_shown_s < (MOVE_EVERY_S if self._moves else SAY_EVERY_S):
             return
         self._last_shown_s = now_s
@@ -98,7 +85,7 @@ class TerminalProgress:
         else:
             done, total = readable(self._done), readable(self._total)
             done = done.removesuffix(total[total.index(" ") :])  # "4.1 of 98.4 MB"
-            figures = f"{done} of {total}{self._pace(self._total)}"
+            figures = "  ".join([f"{done} of {total}", *self._pace.told(self._total)])
         line = f"{self._what}  {figures}"
         if columns is None:
             return line
@@ -107,13 +94,3 @@ class TerminalProgress:
             full = "#" * int(min(1.0, self._done / self._total) * cells)
             line = f"{self._what}  [{full:-<{cells}}]  {figures}"
         return line[:columns]
-
-    def _pace(self, total: int) -> str:
-        """Rate and time left, over the last few seconds."""
-        (from_s, from_bytes), (to_s, to_bytes) = self._marks[0], self._marks[-1]
-        if to_s - from_s < 1:
-            return ""
-        rate = (to_bytes - from_bytes) / (to_s - from_s)
-        if rate <= 0:
-            return "  waiting"
-        return f"  {readable(round(rate))}/s  {duration((total - self._done) / rate)} left"

@@ -103,7 +103,7 @@ class Session:
         self.next_index = 0  # of the chunk that comes after the last one that was run
         self._position = model.plan.start
         self.waiting = Waiting(model.input_rate_hz, model.output_rate_hz)
-        self._voice = threading.Lock()  # the playout, and what an interruption left: held to push and to flush
+        self.voice_lock = threading.Lock()  # whoever touches the playout holds it, and what an interruption left
         self._interrupted, self._unheard_samples = False, 0
         self._units = self._overruns = 0
         self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
@@ -125,7 +125,7 @@ class Session:
 
     def interrupt(self) -> None:
         """The user cuts the agent short [any]: it falls silent now, and with the next unit its turn ends."""
-        with self._voice:
+        with self.voice_lock:
             self._interrupted = True
             self._unheard_samples += self.playout.flush(self.clock.now_ns())
 
@@ -236,7 +236,7 @@ class Session:
             return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
     def _so_far(self) -> SoFar:
-        with self._voice:
+        with self.voice_lock:
             unplayed_samples = self.playout.unplayed_samples + self._unheard_samples
             interrupted, self._interrupted, self._unheard_samples = self._interrupted, False, 0
         return SoFar(
@@ -250,7 +250,7 @@ class Session:
     def _give_voice(self, outcome: Outcome, deadline_ns: int) -> bool:
         """Flush and push as the unit came to; returns whether its audio will sound."""
         self._let_sound(self.clock.now_ns())
-        with self._voice:
+        with self.voice_lock:
             if outcome.flush:
                 self.playout.flush(self.clock.now_ns())
             if self._interrupted:  # while the unit ran: what it wanted to say is left unsaid too

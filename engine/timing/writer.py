@@ -2,11 +2,12 @@
 
 A crash loses at most the line at hand. A disk that fills up costs the log, not the conversation: the last whole line
 stays, the loss is told once, and further lines are let go. Knows nothing of stages or clocks. Entered by the engine
-thread alone.
+thread; `close` by any, where that thread does not come to it in time.
 """
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
@@ -62,6 +63,7 @@ class LogWriter:
         self._on_lost = on_lost
         self._totals = Totals()
         self._closed = False
+        self._lock = threading.RLock()  # of the file and the totals
         first = line_of(header)
         self._kept_bytes = len(first)
         part = PartFile(path)
@@ -85,21 +87,23 @@ class LogWriter:
         if isinstance(record, Transcript) and not self._transcript:
             return
         line = line_of(record)
-        self._totals.add(record)
-        if self._file.closed:
-            return
-        try:
-            self._append(line)
-        except OSError as error:
-            self._lose(error)
+        with self._lock:
+            self._totals.add(record)
+            if self._file.closed:
+                return
+            try:
+                self._append(line)
+            except OSError as error:
+                self._lose(error)
 
     def close(self, reason: str = "finished") -> None:
         """Write the `end` line, once, and close the file."""
-        if self._closed:
-            return
-        self._closed = True
-        self.write(self._totals.end(reason))
-        self._file.close()
+        with self._lock:
+            if self._closed:
+                return
+            self.write(self._totals.end(reason))
+            self._closed = True
+            self._file.close()
 
     @property
     def totals(self) -> End:

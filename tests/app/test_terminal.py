@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.terminal import SAY_EVERY_S, TerminalProgress, duration
+from app.pace import duration
+from app.terminal import SAY_EVERY_S, TerminalProgress
 
 
 class Terminal(io.StringIO):
