@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from app.audio.devices import Devices
 from app.audio.state import NO_STREAM
 from app.audio.state import EchoMode as EchoMode
 from app.audio.state import StreamState as StreamState
@@ -100,6 +101,19 @@ class Running:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What came of trying the devices without a model.
+
+    Args:
+        playing: Whether the test sounds right now.
+        heard_db: How much louder the microphone heard it be while the last test sounded than before; None before one.
+    """
+
+    playing: bool = False
+    heard_db: float | None = None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A live conversation at one moment.
 
@@ -125,6 +139,7 @@ class Snapshot:
         speaker: The playout stream.
         log: The log's file; None before a session.
         recording: The file that both sides are recorded to; None where they are not.
+        trial: How trying the devices stands; None where they are not being tried.
     """
 
     phase: Phase = Phase.IDLE
@@ -148,6 +163,7 @@ class Snapshot:
     speaker: StreamState = NO_STREAM
     log: Path | None = None
     recording: Path | None = None
+    trial: Trial | None = None
 
 
 class Conversation(Protocol):
@@ -191,4 +207,20 @@ class Conversation(Protocol):
 
     def close(self) -> None:
         """Stop, and end all threads; waits at most two seconds. Nothing may be called afterwards."""
+        ...
+
+
+class DeviceTrials(Protocol):
+    """What can be done about devices beside a conversation [any thread]; nothing waits."""
+
+    def devices(self) -> Devices:
+        """What there is, as of the last look; the first is taken as the program starts, later ones by `rescan`."""
+        ...
+
+    def try_sound(self, trying: bool) -> None:
+        """Open the devices that the settings name, or close them; a conversation that starts ends the trial."""
+        ...
+
+    def play_test(self) -> None:
+        """Let the speaker sound for a second, and hear how much of it reaches the microphone."""
         ...
