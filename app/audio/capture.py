@@ -35,7 +35,6 @@ class Microphone:
         self.callbacks = self.flags = 0  # [audio]
         self.error: Exception | None = None  # [audio] the first that the callback met
         self.levels = LevelMeter()
-        self.zeros_told = False  # [engine] whether the user knows that it gives nothing but zeros
         self._lag_sum_ns = self._lags = 0  # [audio]
         self.stream = open_stream(backend, device, Direction.INPUT, LATENCY_S, self._block)
         self.tape = Tape(self.stream.rate_hz)
@@ -65,12 +64,12 @@ class Microphone:
 
     def _block(self, data: Frames, away_ns: int | None, flagged: bool) -> None:
         """A block was heard [audio]."""
+        self.callbacks += 1
+        self.flags += flagged
         try:
             now_ns = self._clock.now_ns()
             mono = data[:, 0] if data.shape[1] == 1 else np.mean(data, axis=1, out=self._mono[: len(data)])
             self.tape.write(mono, now_ns)
-            self.callbacks += 1
-            self.flags += flagged
             self.levels.note(mono, now_ns)
             if away_ns is not None and self._lags < LAGS_KEPT:
                 self._lag_sum_ns += away_ns - len(data) * NS // self.stream.rate_hz

@@ -10,7 +10,7 @@ from engine.clock import NS
 
 WINDOW_S = 0.5
 MEMORY = 120  # windows
-CAUTION = 16  # windows that the slope is believed later than the offset: the first ones say little about it
+CAUTION = 4  # windows that the slope is believed later than the offset: the first ones say little about it
 STEP_NS = 10_000_000  # a step less than this is jitter
 MOST_DRIFT = 1e-3
 

@@ -13,6 +13,7 @@ from app.audio.capture import Microphone
 from app.audio.echo import Canceller
 from app.audio.gate import Gate
 from app.audio.grid import Grid
+from app.audio.opening import BLOCK_S
 from app.audio.reference import Reference
 from app.audio.resampler import HELD_BACK
 from app.audio.speaker import Speaker
@@ -28,7 +29,7 @@ Tap = Callable[[Samples, Samples], None]
 """Told of both sides of a stretch of time: what the model hears, and what the speaker sounded; float32 [samples]."""
 
 ROOM_NS = 250_000_000  # how long a room goes on sounding after the speaker, for half-duplex
-SLACK_NS = 20_000_000  # for the thread that takes the chunk: twice its usual round
+SLACK_NS = 20_000_000  # for the thread that pumps: a round of it
 
 
 class Hearing:
@@ -91,6 +92,8 @@ class Hearing:
                     self._lay_grid(microphone, block.position)
                 self._place(microphone, block.samples, line.time_ns(block.position))
                 self._counts += SoundCounts(placed_frames=len(block.samples))
+            if lost:
+                microphone.tape.forget_clock()
         if self._grid and self._steady and (lost or microphone is None):
             # So far behind that a microphone that comes back of itself finds its place free.
             self._fill(int(self._grid.position(self._clock.now_ns() - LEAST_NS)), microphone)
@@ -125,7 +128,7 @@ class Hearing:
         self._reference = Reference(self._grid)
         self._steady = Steady(microphone.rate_hz, self.rate_hz)
         hold_ns = HELD_BACK * NS // min(self.rate_hz, microphone.rate_hz)
-        self._wait_ns = microphone.block_ns + line.worst_ns + hold_ns + SLACK_NS
+        self._wait_ns = round(BLOCK_S * NS) + line.worst_ns + hold_ns + SLACK_NS
 
     def _exchange(self, microphone: Microphone | None) -> None:
         """Go on with another microphone; the grid stays."""

@@ -68,6 +68,8 @@ class Speaker:
 
     def _block(self, out: Frames, away_ns: int | None, flagged: bool) -> None:
         """A block is to be filled [audio]."""
+        self.callbacks += 1
+        self.flags += flagged
         try:
             now_ns = self._clock.now_ns()
             mono = self._mono[: len(out)]
@@ -77,8 +79,6 @@ class Speaker:
             self._turn_down(mono)
             out[:] = mono[:, None]
             self.tape.write(mono, self._ends_ns)
-            self.callbacks += 1
-            self.flags += flagged
             self.levels.note(mono, now_ns)
         except Exception as error:  # noqa: BLE001  what is raised in a callback ends the stream, unheard
             out.fill(0.0)

@@ -62,6 +62,11 @@ class Tape:
         self._ring.write(mono)
         self._notes.append((self._ring.written, end_ns))
 
+    def forget_clock(self) -> None:
+        """Callbacks have stopped: what their times were says nothing of when they will come again."""
+        if self.line.settled:
+            self.line = ClockLine(self.rate_hz)
+
     def blocks(self) -> Iterator[Block]:
         """What has been written since the last time [engine]."""
         while self._notes:

@@ -1,0 +1,71 @@
+"""The line through a device's callbacks: its drift is found, bursts and late callbacks do not bend it, holes show."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.audio.clock_line import ClockLine
+from engine.clock import NS
+
+RATE_HZ, BLOCK = 48_000, 960
+
+
+def run(line, seconds, drift=0.0, late_ms=lambda block: 0.0, lost=lambda block: 0):
+    """Feed a line with callbacks; returns the steps that it saw, and the last position and true time."""
+    steps, missing, position, true_ns = [], 0, 0, 0.0
+    for block in range(1, round(seconds * RATE_HZ / BLOCK) + 1):
+        missing += lost(block)
+        position = block * BLOCK
+        true_ns = (position + missing) * NS / (RATE_HZ * (1 + drift))
+        if step := line.observe(position, round(true_ns + late_ms(block) * 1e6)):
+            steps.append(step / 1e6)
+    return steps, position, true_ns
+
+
+@settings(deadline=None, max_examples=30)
+@given(drift_ppm=st.integers(-300, 300), seed=st.integers(0, 99))
+def test_a_quartz_is_followed_whatever_the_jitter(drift_ppm, seed):
+    rng = np.random.default_rng(seed)
+    line = ClockLine(RATE_HZ)
+    steps, position, true_ns = run(line, 90, drift_ppm * 1e-6, lambda _: rng.exponential(3.0))
+    assert steps == []
+    assert 1e6 * line.drift == pytest.approx(drift_ppm, abs=10)
+    assert line.time_ns(position) == pytest.approx(true_ns, abs=1.5e6)
+
+
+def test_bursts_and_a_stalled_interpreter_do_not_bend_it():
+    """Blocks in bursts of five; every ten seconds nothing comes for 400 ms, then all at once."""
+    line = ClockLine(RATE_HZ)
+    steps, position, true_ns = run(
+        line, 60, late_ms=lambda block: 20.0 * (-block % 5) + max(0.0, 400.0 - 20.0 * (block % 500))
+    )
+    assert steps == []
+    assert abs(line.drift) < 20e-6
+    assert line.time_ns(position) == pytest.approx(true_ns, abs=2e6)
+    assert line.worst_ns == pytest.approx(80e6, abs=5e6)
+
+
+@pytest.mark.parametrize("lost_ms", [20, 100, 3000])
+def test_frames_that_were_lost_without_a_word_show_once(lost_ms):
+    line = ClockLine(RATE_HZ)
+    steps, position, true_ns = run(line, 20, lost=lambda block: lost_ms * RATE_HZ // 1000 if block == 400 else 0)
+    assert steps == [pytest.approx(lost_ms, abs=1)]
+    assert line.time_ns(position) == pytest.approx(true_ns, abs=1e6)
+
+
+def test_frames_that_are_too_many_show_once():
+    line = ClockLine(RATE_HZ)
+    steps, _, _ = run(line, 20, lost=lambda block: -100 * RATE_HZ // 1000 if block == 400 else 0)
+    assert steps == [pytest.approx(-100, abs=1)]
+
+
+def test_nothing_is_claimed_before_a_whole_window():
+    line = ClockLine(RATE_HZ)
+    run(line, 0.4)
+    assert not line.settled
+    run(ClockLine(RATE_HZ), 0.6)
+    line = ClockLine(RATE_HZ)
+    run(line, 0.6)
+    assert line.settled
+    assert line.drift == 0
