@@ -2,23 +2,38 @@
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 from app import __version__
+from app.audio.portaudio import PortAudio
+from app.audio.sound import Sound
 from app.audio_file import ReplyFile
 from app.headless import FileSpeaker
-from engine.clock import Clock
+from app.live.calm import Calm
+from app.live.conversation import LiveConversation
+from app.live.engine_room import Makes
+from app.live.loading import Loader
+from app.live.recording import StereoRecording
+from app.live.sessions import LOG, RECORDING, sessions_path
+from app.live.settings import Settings, SettingsFile
+from app.live.talking import Opened
+from app.live.worker import ThreadWorker
+from engine.clock import Clock, WallClock
 from engine.models.registry import Built
 from engine.playout import Playout
-from engine.runtime import EagerRuntime
+from engine.runtime import EagerRuntime, Runtime
 from engine.session import Session
+from engine.stage import Lifetime
 from engine.timing import AudioSetup, LogWriter, MemoryRecord, PlanSummary, SessionHeader, StageShape
 
 VERSIONED = ("torch", "transformers", "numpy", "onnxruntime")
@@ -87,6 +102,87 @@ def headless(
         yield Headless(session, speaker, writer)
 
 
+def live(settings: SettingsFile) -> LiveConversation:
+    """A live conversation on this machine's sound cards; nothing is loaded or opened yet."""
+    clock, backend = WallClock(), PortAudio()
+    makes = Makes(
+        clock=clock,
+        sound=lambda heard_hz, spoken_hz: Sound(backend, clock, input_rate_hz=heard_hz, output_rate_hz=spoken_hz),
+        loader=Loader(time.monotonic),
+        session=partial(live_session, clock=clock),
+        sessions=sessions_path(),
+        calm=Calm(),
+    )
+    engine, control = ThreadWorker("engine"), ThreadWorker("control")
+    return LiveConversation(settings, makes, backend=backend, engine=engine, control=control, later=later)
+
+
+@contextmanager
+def live_session(
+    built: Built,
+    sound: Sound,
+    settings: Settings,
+    folder: Path,
+    *,
+    clock: Clock,
+    watch: Callable[[Runtime], Runtime],
+    tell: Callable[[str], None],
+) -> Iterator[Opened]:
+    """Put a live session together, and close its log and recording when it ends, however it ends.
+
+    Args:
+        built: The model, prepared; it may have talked before.
+        sound: Open.
+        settings: What the user chose.
+        folder: Takes the session's files.
+        clock: The session's time, and the sound's.
+        watch: Wraps the runtime.
+        tell: Takes a line for whoever watches.
+    """
+    model = built.model
+    audio = AudioSetup(
+        input_rate_hz=model.input_rate_hz, output_rate_hz=model.output_rate_hz, source="microphone", realtime=True
+    )
+    more: dict[str, str | float] = {
+        "echo": str(sound.echo),
+        "listening": str(settings.listening),
+        "speaker_lead_ms": round(sound.voice.lead_ns / 1e6, 1),
+    }
+    first = header(built, audio, more)
+
+    def lost(why: Exception) -> None:
+        tell(str(why))
+
+    built.arena.reset(Lifetime.TURN)  # of the session before
+    writer = LogWriter(folder / LOG, first, transcript=settings.log_transcript, on_lost=lost)
+    with writer:
+        recording = StereoRecording(folder / RECORDING, model.input_rate_hz, lost) if settings.record else None
+        session = Session(
+            model,
+            watch(EagerRuntime(built.runtime, clock)),
+            built.arena,
+            sound.voice,
+            clock,
+            log=writer,
+            memory=lambda: memory_of(built),
+        )
+        try:
+            sound.tap = recording.write if recording else None
+            yield Opened(session, writer, first, recording.path if recording else None)
+        finally:
+            sound.tap = None
+            if recording:
+                recording.close()
+
+
+def later(after_s: float, do: Callable[[], None]) -> Callable[[], None]:
+    """Call something after a while, unless what this returns is called first."""
+    timer = threading.Timer(after_s, do)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel
+
+
 def memory_of(built: Built) -> MemoryRecord:
     """Bytes as they stand: the arena's own, and the process's resident memory."""
     return MemoryRecord(
@@ -96,8 +192,10 @@ def memory_of(built: Built) -> MemoryRecord:
     )
 
 
-def header(built: Built, audio: AudioSetup) -> SessionHeader:
-    """The log's first line."""
+def header(
+    built: Built, audio: AudioSetup, settings: Mapping[str, bool | int | float | str | None] | None = None
+) -> SessionHeader:
+    """The log's first line; `settings` are those that are not the model's own."""
     plan = built.model.plan
     return SessionHeader(
         model=built.model.name,
@@ -115,7 +213,7 @@ def header(built: Built, audio: AudioSetup) -> SessionHeader:
             cycle=plan.cycle,
             bytes=plan.max_bytes,
         ),
-        settings=dict(built.settings),
+        settings={**built.settings, **(settings or {})},
     )
 
 

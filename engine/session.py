@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from engine.arena import Arena
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
 from engine.playout import PlayoutCounts
@@ -22,6 +21,9 @@ from engine.stage import Lifetime, Quota
 from engine.step import Event, Model, Outcome, SoFar
 from engine.timing import AudioRecord, Fault, LogWriter, MemoryRecord, Reset, StageRecord, Transcript, UnitRecord
 from engine.waiting import Waiting
+
+if TYPE_CHECKING:  # a window is there before torch is
+    from engine.arena import Arena
 
 REMEMBERED_UNITS = 600  # whose slack a model may speak of
 
@@ -88,7 +90,7 @@ class Session:
         self,
         model: Model,
         runtime: Runtime,
-        arena: Arena,
+        arena: "Arena",
         playout: Voice,
         clock: Clock,
         *,

@@ -32,6 +32,7 @@ class Theme(StrEnum):
     SYSTEM = "system"  # as the desktop does
     LIGHT = "light"
     DARK = "dark"
+    CONTRAST = "contrast"  # as much of it as can be had
 
 
 @dataclass(frozen=True)

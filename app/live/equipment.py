@@ -1,0 +1,103 @@
+"""The devices of a conversation: looked for, opened, exchanged and closed by one thread, which a driver may hold up.
+
+Every other thread only asks for it. Knows no session. Operations are done by [control] in the order in which they were
+asked for, so that the library is never started over beneath an open stream.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+
+from app.audio.backend import Backend
+from app.audio.devices import Devices
+from app.audio.sound import Sound
+from app.audio.state import SoundSettings
+from app.live.worker import Worker
+from engine.errors import CadenceError
+
+Opening = Future[None]
+
+
+class Equipment:
+    """Devices, and what is open of them.
+
+    Args:
+        backend: The sound library.
+        control: The thread.
+        say: Takes one line for the user.
+
+    Attributes:
+        devices: What there is, as of the last look.
+        sound: What is open; None where nothing is.
+        trouble: Told in place of `say` while a session talks.
+    """
+
+    def __init__(self, backend: Backend, control: Worker, say: Callable[[str], None]) -> None:
+        self._backend, self._control, self._say = backend, control, say
+        self._asked = SoundSettings()  # [control] what `sound` was last asked for
+        self.devices = Devices()
+        self.sound: Sound | None = None
+        self.trouble: Callable[[str], None] | None = None
+
+    def look(self) -> None:
+        """See what there is; the library is started by it."""
+        self._control.post(self._look)
+
+    def open(self, sound: Sound, settings: SoundSettings) -> Opening:
+        """Open what settings name; what fails is the result's."""
+
+        def do() -> None:
+            self.sound, self._asked = sound, settings
+            sound.open(settings)
+            self._look()
+
+        return self._control.call(do)
+
+    def close(self, sound: Sound) -> Opening:
+        """Close what was opened."""
+
+        def do() -> None:
+            sound.close()
+            if self.sound is sound:
+                self.sound = None
+
+        return self._control.call(do)
+
+    def apply(self, settings: SoundSettings) -> None:
+        """Bring what is open to what settings name now."""
+        self._control.post(lambda: self._apply(settings))
+
+    def rescan(self) -> None:
+        """Let the library look again, and open what is there now."""
+        self._control.post(lambda: self._try(self._rescan))
+
+    def _look(self) -> None:
+        with suppress(CadenceError):  # who wants to talk is told then
+            self.devices = self._backend.devices()
+
+    def _apply(self, now: SoundSettings) -> None:
+        before, sound = self._asked, self.sound
+        if sound is None:
+            return
+        self._asked = now
+        sound.set_volume(now.volume)
+        if before.echo is not now.echo and (line := sound.set_echo(now.echo)):
+            self._say(line)
+        chosen = [(each.microphone, each.speaker, each.output_latency_s) for each in (before, now)]
+        if chosen[0] != chosen[1]:
+            self._try(lambda: sound.open(now))
+            self._look()
+
+    def _rescan(self) -> None:
+        if self.sound is not None:
+            self.devices = self.sound.rescan()
+        else:
+            self._backend.start_over()
+            self.devices = self._backend.devices()
+
+    def _try(self, do: Callable[[], None]) -> None:
+        """What fails pauses a session that talks, and is said."""
+        try:
+            do()
+        except CadenceError as error:
+            (self.trouble or self._say)(str(error))
