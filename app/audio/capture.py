@@ -69,7 +69,7 @@ class Microphone:
         try:
             now_ns = self._clock.now_ns()
             mono = data[:, 0] if data.shape[1] == 1 else np.mean(data, axis=1, out=self._mono[: len(data)])
-            self.tape.write(mono, now_ns)
+            self.tape.write(mono, now_ns, flagged)
             self.levels.note(mono, now_ns)
             if away_ns is not None and self._lags < LAGS_KEPT:
                 self._lag_sum_ns += away_ns - len(data) * NS // self.stream.rate_hz

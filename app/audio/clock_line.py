@@ -1,9 +1,10 @@
 """A device's clock against the session's: which frame was where at what time, however late the callbacks came.
 
 A callback can come late but never early, so of every half second the block that came least late counts. Through these
-runs the line of least squares, over at most a minute, so that its slope settles to a few millionths. Frames that the
-driver lost without a word show as a step: from then on every block is late by them. Knows nothing of samples.
-Entered by [engine].
+runs the line of least squares, over at most a minute, so that its slope settles to a few millionths. A sound server
+changes its ways as programs come and go, and hands on 20 ms sooner or later than before (measured on PulseAudio): the
+line follows, and its slope does not. Frames that the driver lost show as a larger step, or as a small one after it has
+said so: from then on every block is late by them. Knows nothing of samples. Entered by [engine].
 """
 
 from engine.clock import NS
@@ -11,7 +12,10 @@ from engine.clock import NS
 WINDOW_S = 0.5
 MEMORY = 120  # windows
 CAUTION = 4  # windows that the slope is believed later than the offset: the first ones say little about it
-STEP_NS = 10_000_000  # a step less than this is jitter
+START_S = 0.5  # as a stream starts, a driver fills its buffers and tells times that do not hold
+STEP_NS = 60_000_000  # frames that are missing; less may be a change of ways
+FLAGGED_STEP_NS = 8_000_000  # the same, where the driver has said that it lost some
+JITTER_NS = 5_000_000  # what is more says nothing of the quartz
 MOST_DRIFT = 1e-3
 
 
@@ -29,6 +33,8 @@ class ClockLine:
         self._period_ns = NS / rate_hz
         self._windows = 0
         self._window_end = 0
+        self._start = 0  # position up to which nothing counts
+        self._flagged_windows = 0  # how many more windows a small step counts
         self._best: tuple[float, int] | None = None  # the least lateness of this window, and where
         self.worst_ns = 0  # how late the latest block of a window came, beside the least late: bursts
         self._worst_ns = 0.0  # of this window
@@ -48,12 +54,23 @@ class ClockLine:
         """When the frame at `position` passes."""
         return self._time_ns + (position - self._position) * self._period_ns
 
-    def observe(self, position: int, time_ns: int) -> int:
+    def observe(self, position: int, time_ns: int, flagged: bool = False) -> int:
         """A callback said that the frame at `position` has passed by `time_ns`.
+
+        Args:
+            position: Of the frame after the callback's last.
+            time_ns: By the session's clock.
+            flagged: Whether the driver said that it lost frames before.
 
         Returns:
             A step in nanoseconds, where one shows: positive where frames are missing before `position`. Else zero.
         """
+        if flagged:
+            self._flagged_windows = 2
+        if not self._windows and not self._start:
+            self._start = position + round(START_S * self._rate_hz)
+        if position < self._start:
+            return 0
         if self._best is None and not self._windows:
             self._position, self._time_ns = position, float(time_ns)
             self._window_end = position + round(WINDOW_S * self._rate_hz)
@@ -69,8 +86,10 @@ class ClockLine:
         return self._close_window(late_ns, at)
 
     def _close_window(self, late_ns: float, at: int) -> int:
+        step_ns = FLAGGED_STEP_NS if self._flagged_windows else STEP_NS
+        self._flagged_windows = max(0, self._flagged_windows - 1)
         early, self._early = self._early, late_ns < -STEP_NS
-        if self._windows and (late_ns > STEP_NS or (early and self._early)):
+        if self._windows and (late_ns > step_ns or (early and self._early)):
             self._time_ns += late_ns
             self._early = False
             return round(late_ns)
@@ -79,7 +98,7 @@ class ClockLine:
         self._windows = min(self._windows + 1, MEMORY)
         n, cautious = self._windows, self._windows + CAUTION
         offset_gain = (4 * n - 2) / (n * (n + 1)) if n > 1 else 1.0
-        slope_gain = 6 / (cautious * (cautious + 1)) if n > 1 else 0.0
+        slope_gain = 6 / (cautious * (cautious + 1)) if n > 1 and abs(late_ns) < JITTER_NS else 0.0
         expected_ns = self.time_ns(at)
         window_frames = WINDOW_S * self._rate_hz
         nominal_ns = NS / self._rate_hz

@@ -19,6 +19,7 @@ from app.audio.resampler import HELD_BACK
 from app.audio.speaker import Speaker
 from app.audio.state import EchoMode, SoundCounts
 from app.audio.steady import Steady
+from app.audio.tape import Block
 from app.audio.voice import Voice
 from app.audio.watchdog import LEAST_NS
 from engine.chunk import Chunk, Chunker
@@ -90,7 +91,7 @@ class Hearing:
                     continue
                 if self._grid is None:
                     self._lay_grid(microphone, block.position)
-                self._place(microphone, block.samples, line.time_ns(block.position))
+                self._place(microphone, block, line.time_ns(block.position))
                 self._counts += SoundCounts(placed_frames=len(block.samples))
             if lost:
                 microphone.tape.forget_clock()
@@ -140,13 +141,14 @@ class Hearing:
             rate_hz = microphone.rate_hz if microphone else self.rate_hz
             self._steady = Steady(rate_hz, self.rate_hz, position=steady.position)
 
-    def _place(self, microphone: Microphone, samples: Samples, in_hand_ns: float) -> None:
+    def _place(self, microphone: Microphone, block: Block, in_hand_ns: float) -> None:
         assert self._grid is not None, "laid before"
         assert self._steady is not None, "with the grid"
         at = self._grid.position(in_hand_ns)
         self._fill(int(at) - self.rate_hz, microphone)  # an hour's hole is not one block
         start = self._steady.position
-        self._hand_on(self._steady.place(samples, at, microphone.tape.line.drift), start, microphone)
+        drift = microphone.tape.line.drift
+        self._hand_on(self._steady.place(block.samples, at, drift, afresh=block.step_ns != 0), start, microphone)
 
     def _fill(self, position: int, microphone: Microphone | None) -> None:
         assert self._steady is not None, "with the grid"

@@ -42,7 +42,8 @@ class Reference:
         for block in speaker.tape.blocks():
             if speaker.tape.line.settled:
                 at = self._grid.position(speaker.tape.line.time_ns(block.position) + lag_ns)
-                self._pieces.append(self._steady.place(block.samples, at, speaker.tape.line.drift))
+                afresh = block.step_ns != 0
+                self._pieces.append(self._steady.place(block.samples, at, speaker.tape.line.drift, afresh=afresh))
 
     def take(self, position: int, count: int) -> Samples:
         """What sounded in session samples `position` to `position + count`; silence where nothing is known."""

@@ -16,6 +16,8 @@ from engine.clock import NS, Clock
 from engine.playout import Playout
 from engine.ring import Samples
 
+MOST_MORE_NS = NS // 2  # than told is not believed
+
 
 class Speaker:
     """A speaker that sounds.
@@ -39,6 +41,7 @@ class Speaker:
         self.error: Exception | None = None  # [audio] the first that the callback met
         self.levels = LevelMeter()
         self._volume = volume  # [audio] of the last sample
+        self._furthest_ns = 0  # [audio] how far ahead a block's end has been
         self._ends_ns = 0  # [audio] when the last block will have sounded
         self.stream = open_stream(backend, device, Direction.OUTPUT, latency_s, self._block)
         self.tape = Tape(self.stream.rate_hz)
@@ -59,8 +62,9 @@ class Speaker:
 
     @property
     def latency_ns(self) -> int:
-        """From a callback until its block sounds, at most."""
-        return round(self.stream.latency_s * NS)
+        """From a callback until the end of its block sounds, at most: a sound server adds to what the driver tells."""
+        told_ns = round(self.stream.latency_s * NS)
+        return max(told_ns, min(self._furthest_ns, told_ns + MOST_MORE_NS))
 
     def close(self) -> None:
         """Give the device back [control]."""
@@ -75,6 +79,7 @@ class Speaker:
             mono = self._mono[: len(out)]
             start_ns = self._guess_ns(now_ns) if away_ns is None else now_ns + away_ns
             self._ends_ns = start_ns + len(out) * NS // self.stream.rate_hz
+            self._furthest_ns = max(self._furthest_ns, self._ends_ns - now_ns)
             self.playout.read_into(mono, start_ns)
             self._turn_down(mono)
             out[:] = mono[:, None]
@@ -94,5 +99,5 @@ class Speaker:
 
     def _guess_ns(self, now_ns: int) -> int:
         """Where the driver does not tell: right after the block before, as far as the latency can be true."""
-        latency_ns = self.latency_ns
+        latency_ns = round(self.stream.latency_s * NS)
         return max(now_ns, min(max(self._ends_ns, now_ns + latency_ns // 2), now_ns + latency_ns))

@@ -14,8 +14,8 @@ from app.audio.resampler import Resampler
 from engine.ring import Samples
 
 MAKE_UP_S = 5.0  # in which an error is made up for
-MOST_MAKE_UP = 1e-3  # as a fraction: no ear hears a pitch that is off by it
-HOLE_S = 0.008  # more than this cannot be made up for in time
+MOST_MAKE_UP = 2e-3  # as a fraction: no ear hears a pitch that is off by it
+HOLE_S = 0.05  # more than this cannot be made up for in time
 
 
 class Steady:
@@ -44,20 +44,21 @@ class Steady:
         """Session samples that come out once more has gone in."""
         return round(self._resampler.owed)
 
-    def place(self, samples: Samples, at: float, drift: float) -> Samples:
+    def place(self, samples: Samples, at: float, drift: float, *, afresh: bool = False) -> Samples:
         """Take in a block.
 
         Args:
             samples: float32 [frames] at the device's rate; all finite.
             at: Session position where its first frame belongs.
             drift: How much faster the device's clock runs than the session's.
+            afresh: Whether it is known not to join the block before.
 
         Returns:
             What comes out: float32 [samples], the first of them at the `position` of before.
         """
         error = at - (self.position - self._to_skip + self._fraction + self._resampler.owed)
         before: Samples = np.zeros(0, np.float32)
-        if not self._begun or abs(error) > self._hole:
+        if afresh or not self._begun or abs(error) > self._hole:
             before, error = self._begin_at(at), 0.0
         make_up = max(-MOST_MAKE_UP, min(error / self._most_make_up_error, MOST_MAKE_UP))
         out = self._resampler.process(samples, (1 + make_up) / (1 + drift) - 1)

@@ -45,7 +45,7 @@ class Tape:
         self.not_finite = 0  # [engine] samples silenced
         self.silent_frames = 0  # [engine] exact zeros on end, up to the newest that was read
         self._ring = SampleRing(KEPT_S * rate_hz)
-        self._notes: deque[tuple[int, int]] = deque(maxlen=NOTES_KEPT)  # [audio] appends, [engine] takes away
+        self._notes: deque[tuple[int, int, bool]] = deque(maxlen=NOTES_KEPT)  # [audio] appends, [engine] takes away
 
     @property
     def written_frames(self) -> int:
@@ -57,10 +57,10 @@ class Tape:
         """Of these, let go unread."""
         return self._ring.lost_samples
 
-    def write(self, mono: Samples, end_ns: int) -> None:
-        """A callback's block, whose end passes at `end_ns` [audio]."""
+    def write(self, mono: Samples, end_ns: int, flagged: bool = False) -> None:
+        """A callback's block, whose end passes at `end_ns`; `flagged` where frames were lost before it [audio]."""
         self._ring.write(mono)
-        self._notes.append((self._ring.written, end_ns))
+        self._notes.append((self._ring.written, end_ns, flagged))
 
     def forget_clock(self) -> None:
         """Callbacks have stopped: what their times were says nothing of when they will come again."""
@@ -70,8 +70,8 @@ class Tape:
     def blocks(self) -> Iterator[Block]:
         """What has been written since the last time [engine]."""
         while self._notes:
-            end, end_ns = self._notes.popleft()
-            step_ns = self.line.observe(end, end_ns)
+            end, end_ns, flagged = self._notes.popleft()
+            step_ns = self.line.observe(end, end_ns, flagged)
             samples = np.empty(max(0, end - self._ring.position), np.float32)
             samples = samples[: self._ring.read_into(samples)]
             if not len(samples):

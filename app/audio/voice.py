@@ -16,6 +16,7 @@ from engine.playout import Playout, PlayoutCounts
 from engine.ring import Samples
 
 AWAY_S = 0.2  # the lead while there is no speaker
+JOIN_NS = 10_000_000
 TAIL_AHEAD_NS = 50_000_000  # how much earlier than it must the last of an utterance is let go: two rounds of the pump
 
 
@@ -39,7 +40,7 @@ class Voice:
     def lead_ns(self) -> int:
         """How long before it sounds a sample must be pushed: the speaker's latency, and what its callbacks need."""
         latency_ns = self._speaker.latency_ns if self._speaker else round(AWAY_S * NS)
-        return latency_ns + round(2 * BLOCK_S * NS) + (self._resampler.hold_ns if self._resampler else 0)
+        return latency_ns + round(BLOCK_S * NS) + (self._resampler.hold_ns if self._resampler else 0)
 
     @property
     def unplayed_samples(self) -> int:
@@ -96,7 +97,8 @@ class Voice:
         if not goes_on:
             self._let_go_of_tail(playout)
         correction = self._correction(playout, self._speaker) if goes_on else self._speaker.tape.line.drift
-        start_ns = self._ends_ns - self._tail_ns if goes_on else due_ns
+        # What goes on joins: corrected for drift, it may be shorter by a hair than by the playout's reckoning.
+        start_ns = self._ends_ns - self._tail_ns - JOIN_NS if goes_on else due_ns
         self._ends_ns = (self._ends_ns if goes_on else due_ns) + len(clean) * NS // self.rate_hz
         dropped = playout.counts.dropped
         self._pushed += len(clean)
@@ -130,7 +132,7 @@ class Voice:
 
     def _let_go_of_tail(self, playout: Playout) -> None:
         if self._resampler and self._resampler.owed:
-            due_ns = self._ends_ns - self._tail_ns
+            due_ns = self._ends_ns - self._tail_ns - JOIN_NS
             playout.push(self._resampler.drain(), due_ns)
 
     def _correction(self, playout: Playout, speaker: Speaker) -> float:
