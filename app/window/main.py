@@ -1,0 +1,76 @@
+"""Opens the window and runs it until it is closed: the one place where the window's objects come to be and go [ui]."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication
+
+from app.live.sessions import Sessions
+from app.live.settings import SettingsFile
+from app.window import level_meter, theme
+from app.window.crash import Crashes
+from app.window.desk import Desk, LiveConversation
+from app.window.main_window import MainWindow
+from app.window.style import style_sheet
+
+
+def run(conversation: LiveConversation, settings: SettingsFile, sessions: Sessions) -> int:
+    """Show the window, and wait until it is closed; ends the conversation then.
+
+    Args:
+        conversation: What is watched and commanded; closed at the end.
+        settings: The user's choices.
+        sessions: The sessions that there were.
+
+    Returns:
+        The exit code: 1 where an error was met that nothing caught.
+
+    Raises:
+        KeyboardInterrupt: The program was asked to end, and has done so in order.
+    """
+    application = make_application()
+    crashes = Crashes(conversation.stop)
+    crashes.install()
+    desk = Desk(conversation, settings, sessions)
+    try:
+        dress(application, desk)
+        window = MainWindow(desk)
+        crashes.parent_widget = window
+        window.show()
+        window.begin()
+        code = application.exec()
+        window.hide()
+    finally:
+        desk.background.close()
+        conversation.close()
+        crashes.uninstall()
+    if crashes.interrupted is not None:
+        raise crashes.interrupted
+    return 1 if crashes.count else code
+
+
+def make_application() -> QApplication:
+    """The one application, with what makes painted widgets known to screen readers."""
+    existing = QApplication.instance()
+    application = existing if isinstance(existing, QApplication) else QApplication(["duplexcadence"])
+    application.setApplicationName("duplexcadence")
+    application.setApplicationDisplayName("DuplexCadence")
+    application.setDesktopFileName("duplexcadence")
+    application.setQuitOnLastWindowClosed(True)
+    QAccessible.installFactory(level_meter.interface)
+    return application
+
+
+def dress(application: QApplication, desk: Desk) -> None:
+    """Give the application its looks, now and whenever the settings or the system change them."""
+    worn: list[object] = []
+
+    def again() -> None:
+        theme.apply(application, desk.settings.theme)
+        colours = theme.colours(application.palette())
+        if worn != [colours]:
+            worn[:] = [colours]
+            application.setStyleSheet(style_sheet(colours))
+
+    again()
+    desk.changed.connect(again)
+    application.styleHints().colorSchemeChanged.connect(again, Qt.ConnectionType.QueuedConnection)

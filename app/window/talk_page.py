@@ -1,0 +1,116 @@
+"""The talk page: buttons, the cadence meter with its figures and memory, levels and transcript [ui]."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+
+from app.live.snapshot import Listening, Phase, Snapshot
+from app.window import words
+from app.window.cadence_view import CadenceView
+from app.window.controls import Controls
+from app.window.desk import Desk
+from app.window.layouts import Card
+from app.window.level_meter import LevelMeter
+from app.window.transcript import Transcript
+from engine.models import registry
+
+RUNTIMES = {"cadence": "cadence (ours)", "library": "library", "stock": "stock (as released)"}
+_AT_REST = (Phase.IDLE, Phase.FAILED)
+
+
+class TalkPage(QWidget):
+    """Where one talks.
+
+    Args:
+        desk: What is commanded and changed.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+        self.controls = Controls(desk)
+        self.model, self.runtime = QComboBox(), QComboBox()
+        for entry in registry.ENTRIES:
+            if entry.runs:
+                self.model.addItem(entry.name, entry.name)
+                self.model.setItemData(self.model.count() - 1, entry.description, Qt.ItemDataRole.ToolTipRole)
+        for name, shown in RUNTIMES.items():
+            self.runtime.addItem(shown, name)
+        self.cadence = CadenceView()
+        self.heard, self.sounded = LevelMeter("Microphone level"), LevelMeter("Speaker level")
+        self.listening = QComboBox()
+        for mode in Listening:
+            self.listening.addItem(words.LISTENING[mode], mode)
+        self.transcript = Transcript()
+
+        top = QHBoxLayout()
+        top.setSpacing(8)
+        top.addWidget(self.controls)
+        top.addStretch(1)
+        for words_, box in (("Model", self.model), ("Runtime", self.runtime)):
+            box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            box.setAccessibleName(words_)
+            label = QLabel(words_)
+            label.setObjectName("faint")
+            label.setBuddy(box)
+            top.addWidget(label)
+            top.addWidget(box)
+        self.listening.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.listening.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.listening.setMinimumContentsLength(14)
+        self.listening.setAccessibleName("When the microphone is heard")
+        levels = Card()
+        levels.labelled("Microphone", self.heard)
+        levels.labelled("Speaker", self.sounded)
+        levels.labelled("Listening", self.listening)
+        side = QWidget()
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        column.addWidget(levels)
+        column.addWidget(self.transcript, 1)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(16)
+        split.addWidget(self.cadence)
+        split.addWidget(side)
+        split.setStretchFactor(0, 1)
+        split.setSizes([720, 340])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 8, 16, 12)
+        layout.setSpacing(12)
+        layout.addLayout(top)
+        layout.addWidget(split, 1)
+
+        self.model.activated.connect(lambda index: desk.change(model=self.model.itemData(index)))
+        self.runtime.activated.connect(lambda index: desk.change(runtime=self.runtime.itemData(index)))
+        self.listening.activated.connect(lambda index: desk.change(listening=self.listening.itemData(index)))
+        self.controls.started.connect(self._leave_the_button)
+        desk.changed.connect(self._show_settings)
+        self._show_settings()
+
+    def leave(self) -> None:
+        """The page is gone from view."""
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show how the conversation stands."""
+        self.controls.show_snapshot(snapshot)
+        at_rest = snapshot.phase in _AT_REST
+        for box in (self.model, self.runtime):
+            if box.isEnabled() != at_rest:
+                box.setEnabled(at_rest)
+                box.setToolTip("" if at_rest else "Stop the conversation to change this")
+        self.heard.show_stream(snapshot.microphone)
+        self.sounded.show_stream(snapshot.speaker)
+        self.transcript.show_lines(snapshot.lines)
+        self.cadence.show_snapshot(snapshot)
+
+    def _leave_the_button(self) -> None:
+        """Begun by key, the next Space would press the button again: take the focus to where it is the talk key."""
+        if self.controls.talk.hasFocus():
+            self.cadence.meter.setFocus()
+
+    def _show_settings(self) -> None:
+        settings = self._desk.settings
+        self.model.setCurrentIndex(self.model.findData(settings.model))
+        self.runtime.setCurrentIndex(self.runtime.findData(settings.runtime))
+        self.listening.setCurrentIndex(self.listening.findData(settings.listening))

@@ -1,0 +1,160 @@
+"""The transcript: who said what, as text that one can walk through, select and copy.
+
+What was heard, what was said and what was left unsaid differ in words and marks, not by colour alone. It follows the
+newest line unless its reader has scrolled up. [ui]
+"""
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
+
+from app.live.snapshot import SHOWN_LINES, Line
+from app.window import words
+from engine.phrases import printable
+
+_EDGE = 4  # pixels from the end that still count as the end
+EMPTY = "What is said is written here."
+
+
+class TranscriptText(QTextEdit):
+    """Lines of a conversation; read-only.
+
+    Space and Escape are not used here, so that they reach the conversation.
+    """
+
+    moved: SignalInstance = Signal()  # type: ignore[assignment]  # its reader has scrolled, or something was added
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setAccessibleName("Transcript")
+        self.setPlaceholderText(EMPTY)
+        self.setMinimumSize(200, 80)
+        self.document().setMaximumBlockCount(SHOWN_LINES)
+        self.document().setDocumentMargin(10)
+        self.verticalScrollBar().valueChanged.connect(self.moved)
+        self._shown: tuple[Line, ...] = ()
+
+    @property
+    def follows(self) -> bool:
+        """Whether the newest line is in view, and will be."""
+        bar = self.verticalScrollBar()
+        return bar.value() >= bar.maximum() - _EDGE
+
+    def follow(self) -> None:
+        """Go to the newest line."""
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def show_lines(self, lines: tuple[Line, ...]) -> None:
+        """Show these; what is there already is left alone, with its reader's caret and selection."""
+        if lines is self._shown or lines == self._shown:
+            return
+        follows = self.follows
+        new = self._new(lines)
+        if new is None:
+            self.clear()
+            new = lines
+        for line in new:
+            self._append(line)
+        self._shown = lines
+        if follows:
+            self.follow()
+        self.moved.emit()
+
+    def _new(self, lines: tuple[Line, ...]) -> tuple[Line, ...] | None:
+        """Those to be added behind what is shown; None where what is shown is not theirs."""
+        if not self._shown:
+            return lines
+        last = self._shown[-1].number
+        both = {line.number: line for line in lines if line.number <= last}
+        known = [line for line in self._shown if line.number in both]
+        if not known or known[-1].number != last or any(both[line.number] != line for line in known):
+            return None
+        return tuple(line for line in lines if line.number > last)
+
+    def _append(self, line: Line) -> None:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        block = QTextBlockFormat()
+        block.setBottomMargin(7)
+        block.setLineHeight(118, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        if self.document().isEmpty():
+            cursor.setBlockFormat(block)
+        else:
+            cursor.insertBlock(block)
+        name = QTextCharFormat()
+        name.setFontWeight(600)
+        text = QTextCharFormat()
+        if line.kind == "heard":
+            name.setForeground(self.palette().highlight())
+        if line.kind == "unsaid":
+            text.setFontItalic(True)
+            text.setFontStrikeOut(True)
+        cursor.insertText(f"{words.SPEAKERS.get(line.kind, line.who)}: ", name)
+        cursor.insertText(printable(line.text), text)
+
+    def restyle(self) -> None:
+        """The colours are others now: write all anew."""
+        lines, self._shown = self._shown, ()
+        self.clear()
+        self.show_lines(lines)
+
+    def keyPressEvent(self, event: object) -> None:
+        """Leave the talk and stop keys to the window; read-only text would page down at a Space."""
+        if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Escape):  # type: ignore[attr-defined]
+            event.ignore()  # type: ignore[attr-defined]
+        else:
+            super().keyPressEvent(event)  # type: ignore[arg-type]
+
+
+class Transcript(QWidget):
+    """The transcript under its heading, with what copies it and what goes to its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = TranscriptText()
+        heading = QLabel("Transcript")
+        heading.setObjectName("heading")
+        self.newest = QPushButton("Newest")
+        self.newest.setToolTip("Go to the newest line")
+        self.newest.setAccessibleName("Go to the newest line")
+        self.copy = QPushButton("Copy")
+        self.copy.setToolTip("Copy what is selected, or everything")
+        self.copy.setAccessibleName("Copy the transcript")
+        for button in (self.newest, self.copy):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setObjectName("quiet")
+        self.newest.clicked.connect(self.text.follow)
+        self.copy.clicked.connect(self._copy)
+        self.text.moved.connect(self._show_newest)
+        top = QHBoxLayout()
+        top.addWidget(heading)
+        top.addStretch()
+        top.addWidget(self.newest)
+        top.addWidget(self.copy)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        layout.addLayout(top)
+        layout.addWidget(self.text)
+        self._show_newest()
+
+    def show_lines(self, lines: tuple[Line, ...]) -> None:
+        """Show these."""
+        self.text.show_lines(lines)
+        self.copy.setEnabled(bool(lines))
+
+    def _show_newest(self) -> None:
+        policy = self.newest.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.newest.setSizePolicy(policy)
+        self.newest.setVisible(not self.text.follows)
+
+    def _copy(self) -> None:
+        selected = self.text.textCursor().selection().toPlainText()
+        QApplication.clipboard().setText(selected or self.text.toPlainText())
