@@ -105,7 +105,7 @@ def resized(lines: tuple[Timeline, ...], sizes: Token2WavSizes) -> tuple[Timelin
         "flow_encoder.attention": ((encoder.layers, 1, heads, T, 2 * dim), (1, heads, 2 * dim)),
         "flow_encoder.up_attention": ((encoder.up_layers, 1, heads, T, 2 * dim), (1, heads, 2 * dim)),
         "flow.conv": ((0, dit.depth, *tails, T), None),
-        "flow.attention": ((0, dit.depth, 2, dit.heads, T, 2 * dit.dim), keys),
+        "flow.attention": ((0, dit.depth, 2, dit.heads, T, 2 * dit.dim), (2, *keys)),
         "vocoder.mel": ((1, dit.channels, T), None),
     }
 

@@ -124,6 +124,7 @@ class Graphs:
         bench, given, heard = self._bench, tokens.clone(), noise.clone()
         ours, before, taken = bench.ours, bench.held, tokens.shape[1] - (0 if last else 3)
         ours.encoder.foresee(taken, ours.encoder.held)
+        ours.flow.foresee(ours.frames(tokens.shape[1], last=last) - ours.vocoder.held)
         ours.vocoder.foresee(ours.frames(tokens.shape[1], last=last))
         states = {name: view.clone() for name, view in bench.views.items()}
 
@@ -193,9 +194,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5, help="of the solver: MiniCPM-o 5, Step-Audio 2 10")
     parser.add_argument("--prompt-s", type=float, default=3.37, help="seconds of voice prompt")
     parser.add_argument("--units", type=int, default=100)
+    parser.add_argument("--deterministic", action="store_true", help="convolutions that repeat themselves")
     parser.add_argument("--tiny", action="store_true", help="at the size for tests")
     asked = parser.parse_args()
     torch.set_grad_enabled(False)
+    torch.backends.cudnn.deterministic = asked.deterministic
     cuda = asked.device != "cpu"
     tell(
         what=asked.what,

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.models.layers.carry import continued
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named, Norm
 from engine.models.layers.relative import RelativeAttention, RelativePositions
 
@@ -76,8 +77,8 @@ class _Convolution:
 
 
 class _Block:
-    def __init__(self, weights: Named) -> None:
-        self.attention = RelativeAttention(weights.below("self_attn"))
+    def __init__(self, weights: Named, lanes: Lanes) -> None:
+        self.attention = RelativeAttention(weights.below("self_attn"), lanes)
         self._before, self._between = (Norm(weights.below(name), 1e-12) for name in ("norm_mha", "norm_ff"))
         self._up, self._down = (Linear(weights.below(f"feed_forward.w_{part}")) for part in (1, 2))
 
@@ -93,15 +94,16 @@ class ConformerEncoder:
         weights: Named as released, below `encoder`.
         sizes: Of the same encoder.
         states: Handed in; whoever does that keeps count of their ticks.
+        lanes: For what can be done at once.
     """
 
-    def __init__(self, weights: Named, sizes: ConformerSizes, states: ConformerStates) -> None:
+    def __init__(self, weights: Named, sizes: ConformerSizes, states: ConformerStates, lanes: Lanes) -> None:
         self._embed, self._up_embed = (_Embedding(weights.below(name), sizes) for name in ("embed", "up_embed"))
         ahead = weights.below("pre_lookahead_layer")
         self._ahead, self._behind = _Convolution(ahead.below("conv1")), _Convolution(ahead.below("conv2"))
         self._upsample = _Convolution(weights.below("up_layer.conv"))
-        self._blocks = [_Block(weights.below(f"encoders.{index}")) for index in range(sizes.layers)]
-        self._up_blocks = [_Block(weights.below(f"up_encoders.{index}")) for index in range(sizes.up_layers)]
+        self._blocks = [_Block(weights.below(f"encoders.{index}"), lanes) for index in range(sizes.layers)]
+        self._up_blocks = [_Block(weights.below(f"up_encoders.{index}"), lanes) for index in range(sizes.up_layers)]
         self._norm = Norm(weights.below("after_norm"))
         self._sizes, self._states = sizes, states
         device = weights["after_norm.weight"].device

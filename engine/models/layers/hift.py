@@ -7,6 +7,7 @@ the caller's. Normed weights are joined once. Same operations on the same layout
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.models.layers.harmonics import Harmonics, HarmonicsSizes
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named
 from engine.models.layers.spectrum import Spectrum
 
@@ -70,9 +72,10 @@ class Hift:
     Args:
         weights: Named as released, a leading `generator.` apart.
         sizes: Of the same vocoder.
+        lanes: For what can be done at once.
     """
 
-    def __init__(self, weights: Named, sizes: HiftSizes) -> None:
+    def __init__(self, weights: Named, sizes: HiftSizes, lanes: Lanes) -> None:
         self._pitch, self._source = (
             _Pitch(weights.below("f0_predictor")),
             Harmonics(weights.below("m_source"), sizes.source),
@@ -88,6 +91,7 @@ class Hift:
                 stride=rate,
                 down=down,
                 blocks=range(many * index, many * (index + 1)),
+                lanes=lanes,
             )
             for index, (rate, kernel, down) in enumerate(zip(sizes.rates, sizes.kernels, sizes.downs, strict=True))
         ]
@@ -178,23 +182,32 @@ class _Residual:
 class _Upsampling:
     """One step: upsample the mel, add the source at that rate, and average what several residual blocks make of it."""
 
-    def __init__(self, weights: Named, index: int, *, padding: int, stride: int, down: int, blocks: range) -> None:
+    def __init__(
+        self, weights: Named, index: int, *, padding: int, stride: int, down: int, blocks: range, lanes: Lanes
+    ) -> None:
         self._up, self._up_bias = weights.normed(f"ups.{index}"), weights[f"ups.{index}.bias"]
         self._down, self._down_bias = weights[f"source_downs.{index}.weight"], weights[f"source_downs.{index}.bias"]
         self._source = _Residual(weights.below(f"source_resblocks.{index}"))
         self._blocks = [_Residual(weights.below(f"resblocks.{block}")) for block in blocks]
         self._padding, self._stride = padding, stride
         self._down_stride, self._down_padding = down, down // 2 if down > 1 else 0
+        self._lanes = lanes
 
     def __call__(self, x: Tensor, spectrum: Tensor, *, last: bool) -> Tensor:
-        x = functional.leaky_relu(x, _SLOPE)
-        x = functional.conv_transpose1d(x, self._up, self._up_bias, self._stride, self._padding)
-        if last:  # a centred spectrum has one frame more than there are hops
-            x = functional.pad(x, (1, 0), mode="reflect")
-        source = functional.conv1d(spectrum, self._down, self._down_bias, self._down_stride, self._down_padding)
-        x = x + self._source(source)
-        first, *others = self._blocks
-        total = first(x)
-        for block in others:
-            total += block(x)
+        def upsampled() -> Tensor:
+            y = functional.leaky_relu(x, _SLOPE)
+            y = functional.conv_transpose1d(y, self._up, self._up_bias, self._stride, self._padding)
+            # A centred spectrum has one frame more than there are hops.
+            return functional.pad(y, (1, 0), mode="reflect") if last else y
+
+        def sourced() -> Tensor:
+            y = functional.conv1d(spectrum, self._down, self._down_bias, self._down_stride, self._down_padding)
+            return self._source(y)
+
+        y, source = self._lanes.together(upsampled, sourced)
+        y = y + source
+        total: Tensor
+        total, *others = self._lanes.together(*(partial(block, y) for block in self._blocks))
+        for other in others:
+            total += other
         return total / len(self._blocks)

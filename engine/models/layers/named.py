@@ -41,10 +41,10 @@ class Linear:
     """`x @ weight.T + bias`, the bias where there is one."""
 
     def __init__(self, weights: Named) -> None:
-        self._weight, self._bias = weights["weight"], weights.get("bias")
+        self.weight, self._bias = weights["weight"], weights.get("bias")
 
     def __call__(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self._weight, self._bias)
+        return functional.linear(x, self.weight, self._bias)
 
 
 class Norm:

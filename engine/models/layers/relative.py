@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named
 
 FURTHEST = 5000  # ticks; the released table, whose bits are taken from it, reaches so far
@@ -40,14 +41,16 @@ class RelativeAttention:
 
     Args:
         weights: `linear_{q,k,v,out,pos}`, `pos_bias_u`, `pos_bias_v`.
+        lanes: For what can be done at once.
     """
 
-    def __init__(self, weights: Named) -> None:
+    def __init__(self, weights: Named, lanes: Lanes) -> None:
         self._query, self._key, self._value, self._out, self._distance = (
             Linear(weights.below(f"linear_{part}")) for part in ("q", "k", "v", "out", "pos")
         )
         self._by_content, self._by_distance = weights["pos_bias_u"], weights["pos_bias_v"]  # [heads, dim]
         self._heads, self._dim = self._by_content.shape
+        self._lanes = lanes
 
     def meet(self, table: Tensor) -> Tensor:
         """This layer's view of `distances` `[1, 2t - 1, width]`: `[1, heads, dim, 2t - 1]`."""
@@ -65,12 +68,23 @@ class RelativeAttention:
             `[1, n, width]`.
         """
         count, shape = x.shape[1], (1, -1, self._heads, self._dim)
-        query = self._query(x).view(shape)
         new = past[-count:].transpose(0, 1)  # [1, n, heads, keys|values]
-        new[..., : self._dim], new[..., self._dim :] = self._key(x).view(shape), self._value(x).view(shape)
+
+        def write_keys() -> None:
+            new[..., : self._dim] = self._key(x).view(shape)
+
+        def write_values() -> None:
+            new[..., self._dim :] = self._value(x).view(shape)
+
+        def meet_distances(query: Tensor) -> Tensor:
+            return torch.matmul((query + self._by_distance).transpose(1, 2), distance)
+
+        *_, query = self._lanes.together(write_keys, write_values, lambda: self._query(x).view(shape))
         keys, values = past.permute(1, 2, 0, 3).split(self._dim, 3)  # each [1, heads, t, dim]
-        content = torch.matmul((query + self._by_content).transpose(1, 2), keys.transpose(2, 3))
-        away = torch.matmul((query + self._by_distance).transpose(1, 2), distance)
+        away, content = self._lanes.together(
+            lambda: meet_distances(query),
+            lambda: torch.matmul((query + self._by_content).transpose(1, 2), keys.transpose(2, 3)),
+        )
         scores = (content + _by_key(away)) / math.sqrt(self._dim)  # [1, heads, n, t]
         found = torch.matmul(torch.softmax(scores, -1), values)
         return self._out(found.transpose(1, 2).contiguous().view(1, count, -1))

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from engine.models.layers.carry import keep
 from engine.models.layers.conformer import ConformerEncoder, ConformerStates
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named
 from engine.models.token2wav.sizes import FlowSizes
 from engine.plan.advance import SHIFT
@@ -28,14 +29,17 @@ class FlowEncoder:
         sizes: Of the same flow.
         line: The stage's timeline, which says what is kept.
         views: The arena's views by "stage.state", shift buffers among them where the plan has any.
+        lanes: For what can be done at once.
     """
 
-    def __init__(self, weights: Named, sizes: FlowSizes, line: Timeline, views: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self, weights: Named, sizes: FlowSizes, line: Timeline, views: Mapping[str, Tensor], lanes: Lanes
+    ) -> None:
         self._tokens = weights["input_embedding.weight"]
         self._convolutions = [views[f"{STAGE}.{name}"] for name in ("look_ahead_conv", "upsample_conv")]
         self._attention = {name: views[f"{STAGE}.{name}"] for name in _TRIMMED}
         states = ConformerStates(*self._convolutions, *self._attention.values())
-        self._encode = ConformerEncoder(weights.below("encoder"), sizes.encoder, states)
+        self._encode = ConformerEncoder(weights.below("encoder"), sizes.encoder, states, lanes)
         self._project = Linear(weights.below("encoder_proj"))
         self._shifts = {name: views.get(f"{STAGE}.{name}{SHIFT}") for name in _TRIMMED}
         self._trims = {spec.name: spec.keep for spec in line.states if isinstance(spec.keep, Trim)}

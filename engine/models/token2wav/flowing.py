@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from engine.models.layers.dit import Dit, DitStates
 from engine.models.layers.euler import GuidedEuler
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named
 from engine.models.token2wav.sizes import FlowSizes
 from engine.plan.advance import SHIFT
@@ -30,20 +31,31 @@ class Flow:
         line: The stage's timeline, which says what is kept.
         views: The arena's views by "stage.state", the shift buffer among them.
         noise: float32 `[1, channels, frames]`, as many frames as a launch may ever reach: those held and its own.
+        lanes: For what can be done at once.
     """
 
     def __init__(
-        self, weights: Named, sizes: FlowSizes, line: Timeline, views: Mapping[str, Tensor], noise: Tensor
+        self,
+        weights: Named,
+        sizes: FlowSizes,
+        line: Timeline,
+        views: Mapping[str, Tensor],
+        noise: Tensor,
+        lanes: Lanes,
     ) -> None:
         attention, self._convolution = views[f"{STAGE}.attention"], views[f"{STAGE}.conv"]
         self._solve = GuidedEuler(attention.shape[1], sizes.guidance, noise.device)
         states = DitStates(attention, views[f"{STAGE}.attention{SHIFT}"], self._convolution)
-        self._estimate = Dit(weights.below("decoder.estimator"), sizes.estimator, self._solve.times, states)
+        self._estimate = Dit(weights.below("decoder.estimator"), sizes.estimator, self._solve.times, states, lanes)
         self._speak_as = Linear(weights.below("spk_embed_affine_layer"))
         (self._trim,) = (spec.keep for spec in line.states if isinstance(spec.keep, Trim))
         self._noise, self._channels = noise, sizes.estimator.channels
         self._speaker = torch.zeros(1, self._channels, 1, device=noise.device)
         self.held = 0  # mel frames
+
+    def foresee(self, count: int) -> None:
+        """Get ready for launches of so many frames."""
+        self._estimate.foresee(count)
 
     def start(self, speaker: Tensor) -> None:
         """Begin anew, without a prompt, in the voice of a speaker's embedding `[1, speaker]`."""

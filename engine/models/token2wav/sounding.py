@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.models.layers.hift import Hift, HiftSizes
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
 
 STAGE = "vocoder"
@@ -24,10 +25,11 @@ class Vocoder:
         weights: Named as released.
         sizes: Of the same vocoder.
         views: The arena's views by "stage.state": `[frames, 1, mels]`, `[samples, 1, 1]`, `[samples, 1]`.
+        lanes: For what can be done at once.
     """
 
-    def __init__(self, weights: Named, sizes: HiftSizes, views: Mapping[str, Tensor]) -> None:
-        self._hift, self._frame = Hift(weights, sizes), sizes.frame
+    def __init__(self, weights: Named, sizes: HiftSizes, views: Mapping[str, Tensor], lanes: Lanes) -> None:
+        self._hift, self._frame = Hift(weights, sizes, lanes), sizes.frame
         self._mel, self._source, self._speech = (views[f"{STAGE}.{name}"] for name in ("mel", "source", "speech"))
         self._overlap = len(self._speech)
         # As released in float64, in which the fade is then worked out.

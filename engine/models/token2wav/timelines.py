@@ -84,7 +84,12 @@ def token2wav(
             order=Order.BEFORE,
             keep=trim,
             reset=Lifetime.TURN,
-            shift_shape=(2, 8, 128),  # new and old keys of one step and layer, side by side while it attends
+            shift_shape=(
+                2,
+                2,
+                8,
+                128,
+            ),  # new and old keys of one step and layer, side by side while it attends; two in turn
         ),
     )
     samples = SAMPLES_A_FRAME * HELD_FRAMES

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from engine.errors import AskedWrongly
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.relative import FURTHEST
 from engine.models.token2wav.checkpoint import Checkpoint
 from engine.models.token2wav.encoding import STAGE as ENCODER
@@ -68,9 +69,10 @@ class Token2Wav:
                 "take a shorter voice prompt",
             )
         sizes = checkpoint.sizes
-        self.encoder = FlowEncoder(checkpoint.flow, sizes.flow, encoder, views)
-        self.flow = Flow(checkpoint.flow, sizes.flow, flow, views, noise)
-        self.vocoder = Vocoder(checkpoint.vocoder, sizes.vocoder, views)
+        lanes = Lanes(noise.device)
+        self.encoder = FlowEncoder(checkpoint.flow, sizes.flow, encoder, views, lanes)
+        self.flow = Flow(checkpoint.flow, sizes.flow, flow, views, noise, lanes)
+        self.vocoder = Vocoder(checkpoint.vocoder, sizes.vocoder, views, lanes)
         self.sizes = sizes
         initial = {f"{line.name}.{spec.name}": spec for line in (encoder, flow, vocoder) for spec in line.states}
         assert all(spec.reset is Lifetime.TURN for spec in initial.values()), "a turn's end is everything's end here"

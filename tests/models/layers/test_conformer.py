@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.models.layers.conformer import ConformerEncoder, ConformerSizes, ConformerStates
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
 from tests.golden.token2wav import TINY, random_modules
 
+CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.flow.encoder
 DIM = SIZES.width // SIZES.heads
@@ -38,7 +40,7 @@ chunks = st.lists(st.integers(2, 25), min_size=1, max_size=4)
 @given(chunks=chunks, ends=st.booleans())
 def test_equal_to_the_released_encoder_bit_for_bit_outputs_and_states(released_encoder, chunks, ends):
     carried = states(SIZES, sum(chunks))
-    ours = ConformerEncoder(Named(released_encoder.state_dict()), SIZES, carried)
+    ours = ConformerEncoder(Named(released_encoder.state_dict()), SIZES, carried, Lanes(CPU))
     generator = torch.Generator().manual_seed(sum(chunks))
     convolutions = attentions = None
     held = 0
@@ -64,9 +66,9 @@ def test_without_attention_chunks_are_the_whole(released_encoder, chunks):
     sizes = replace(SIZES, layers=0, up_layers=0)
     weights = Named(released_encoder.state_dict())
     x = torch.randn(1, sum(chunks) + sizes.look_ahead, sizes.width, generator=torch.Generator().manual_seed(3))
-    whole = ConformerEncoder(weights, sizes, states(sizes, sum(chunks)))(x, 0)
+    whole = ConformerEncoder(weights, sizes, states(sizes, sum(chunks)), Lanes(CPU))(x, 0)
 
-    streaming, at, pieces = ConformerEncoder(weights, sizes, states(sizes, sum(chunks))), 0, []
+    streaming, at, pieces = ConformerEncoder(weights, sizes, states(sizes, sum(chunks)), Lanes(CPU)), 0, []
     for taken in chunks:
         pieces.append(streaming(x[:, at : at + taken + sizes.look_ahead], at))
         at += taken
@@ -79,5 +81,5 @@ def test_the_last_chunk_looks_ahead_into_nothing(released_encoder):
     weights = Named(released_encoder.state_dict())
     x = torch.randn(1, 6, sizes.width, generator=torch.Generator().manual_seed(4))
 
-    assert ConformerEncoder(weights, sizes, states(sizes, 6))(x, 0).shape == (1, 6, sizes.width)
-    assert ConformerEncoder(weights, sizes, states(sizes, 6))(x, 0, last=True).shape == (1, 12, sizes.width)
+    assert ConformerEncoder(weights, sizes, states(sizes, 6), Lanes(CPU))(x, 0).shape == (1, 6, sizes.width)
+    assert ConformerEncoder(weights, sizes, states(sizes, 6), Lanes(CPU))(x, 0, last=True).shape == (1, 12, sizes.width)

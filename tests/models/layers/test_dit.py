@@ -5,11 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.models.layers.dit import Dit, DitStates, _Convolutions
+from engine.models.layers.dit import Dit, DitStates, _Block, _Convolutions
 from engine.models.layers.euler import GuidedEuler
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
 from tests.golden.token2wav import TINY, random_modules
 
+CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.flow.estimator
 STEPS, ROOM = 2, 160
@@ -30,7 +32,7 @@ def states() -> DitStates:
     keys = (2, SIZES.heads, 2 * SIZES.dim)
     return DitStates(
         torch.full((ROOM, STEPS, SIZES.depth, *keys), torch.nan),
-        torch.full((ROOM, *keys), torch.nan),
+        torch.full((ROOM, 2, *keys), torch.nan),
         torch.zeros(2, STEPS, SIZES.depth, 2, 2 * SIZES.width),
     )
 
@@ -38,8 +40,8 @@ def states() -> DitStates:
 @settings(deadline=None, max_examples=20)
 @given(chunks=st.lists(st.integers(2, 40), min_size=1, max_size=4), step=st.sampled_from(range(STEPS)))
 def test_equal_to_the_released_transformer_bit_for_bit_outputs_and_states(released_dit, weights, chunks, step):
-    times, carried = GuidedEuler(STEPS, 0.7, torch.device("cpu")).times, states()
-    ours = Dit(weights, SIZES, times, carried)
+    times, carried = GuidedEuler(STEPS, 0.7, CPU).times, states()
+    ours = Dit(weights, SIZES, times, carried, Lanes(CPU))
     generator = torch.Generator().manual_seed(sum(chunks))
     convolutions = attentions = None
     held = 0
@@ -65,7 +67,7 @@ def test_equal_to_the_released_transformer_bit_for_bit_outputs_and_states(releas
 
 def test_new_keys_stand_before_those_carried(weights):
     carried = states()
-    ours = Dit(weights, SIZES, GuidedEuler(STEPS, 0.7, torch.device("cpu")).times, carried)
+    ours = Dit(weights, SIZES, GuidedEuler(STEPS, 0.7, CPU).times, carried, Lanes(CPU))
     first, second = torch.randn(2, 2, 4 * SIZES.channels, 5, generator=torch.Generator().manual_seed(1))
     ours(first, 0, 0, (range(5),))
     old = carried.attention[:5, 0].clone()
@@ -77,7 +79,7 @@ def test_new_keys_stand_before_those_carried(weights):
 
 def test_only_what_is_to_be_kept_is_carried(weights):
     carried = states()
-    ours = Dit(weights, SIZES, GuidedEuler(STEPS, 0.7, torch.device("cpu")).times, carried)
+    ours = Dit(weights, SIZES, GuidedEuler(STEPS, 0.7, CPU).times, carried, Lanes(CPU))
     x = torch.randn(2, 4 * SIZES.channels, 6, generator=torch.Generator().manual_seed(1))
     ours(x, 0, 0, (range(6),))
     before = carried.attention[:6, 0].clone()
@@ -92,7 +94,7 @@ def test_only_what_is_to_be_kept_is_carried(weights):
 @settings(deadline=None, max_examples=20)
 @given(chunks=st.lists(st.integers(1, 20), min_size=1, max_size=5))
 def test_causal_convolutions_are_the_same_in_pieces_and_whole(weights, chunks):
-    convolve = _Convolutions(weights.below("blocks.0.conv.block"))
+    convolve = _Convolutions(_Block(weights.below("blocks.0"), SIZES, Lanes(CPU)).weights)
     x = torch.randn(2, sum(chunks), SIZES.width, generator=torch.Generator().manual_seed(1))
     whole = convolve(x, torch.zeros(2, 2, 2 * SIZES.width))
     tails = torch.zeros(2, 2, 2 * SIZES.width)

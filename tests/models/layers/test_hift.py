@@ -5,9 +5,11 @@ import torch
 
 from engine.models.layers.harmonics import draw_noise
 from engine.models.layers.hift import Hift, HiftSizes
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
 from tests.golden.token2wav import TINY, random_modules
 
+CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES = TINY.vocoder
 
@@ -15,7 +17,7 @@ SIZES = TINY.vocoder
 @pytest.fixture(scope="module")
 def pair(released, one_thread):
     vocoder = random_modules(released, TINY, 1, 8)[1].requires_grad_(False)
-    return vocoder, Hift(Named(vocoder.state_dict()), SIZES)
+    return vocoder, Hift(Named(vocoder.state_dict()), SIZES, Lanes(CPU))
 
 
 @pytest.mark.parametrize("frames", [2, 6, 14, 50, 58])

@@ -5,9 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
 from engine.models.layers.relative import RelativeAttention, RelativePositions, _by_key, distances
 
+CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")
 HEADS, WIDTH = 3, 24
 
@@ -31,7 +33,7 @@ def pair(released):
     for weight in attention.parameters():
         weight.data = torch.randn(weight.shape, generator=generator)
     embedding = released.conformer.COSYVOICE_EMB_CLASSES["rel_pos_espnet"](WIDTH, 0.0)
-    return attention.requires_grad_(False), embedding, RelativeAttention(Named(attention.state_dict()))
+    return attention.requires_grad_(False), embedding, RelativeAttention(Named(attention.state_dict()), Lanes(CPU))
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 57, 320])

@@ -58,7 +58,7 @@ def test_bytes_unit_by_unit_by_hand():
     assert (a_token, a_frame, a_flow_frame) == (24 * KIB, 16 * KIB, steps * 128 * KIB)
     convs = (2 + 4) * 512 * 4 + 2 * steps * 16 * 2 * 1024 * 4  # two tokens, four frames; two frames a step and layer
     tails = 8 * 80 * 4 + 3840 * 4 + 3840 * 4  # the vocoder's mel, source and speech
-    beside = 2 * 8 * 128 * 4  # a frame of one step's and layer's keys and values, new and old side by side
+    beside = 2 * 2 * 8 * 128 * 4  # a frame of two layers' keys and values, new and old side by side, at one step
     moved = 8 * 128 * 4  # a frame of one layer's keys and values after upsampling, while it is shifted
 
     made = as_minicpm_o("L(S)", prompt=tokens, solver_steps=steps)
