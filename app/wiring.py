@@ -104,14 +104,14 @@ def headless(
 
 def live(settings: SettingsFile) -> LiveConversation:
     """A live conversation on this machine's sound cards; nothing is loaded or opened yet."""
-    clock, backend = WallClock(), PortAudio()
+    clock, backend, calm = WallClock(), PortAudio(), Calm()
     makes = Makes(
         clock=clock,
         sound=lambda heard_hz, spoken_hz: Sound(backend, clock, input_rate_hz=heard_hz, output_rate_hz=spoken_hz),
-        loader=Loader(time.monotonic),
+        loader=Loader(time.monotonic, calm.thaw),
         session=partial(live_session, clock=clock),
         sessions=sessions_path(),
-        calm=Calm(),
+        calm=calm,
     )
     engine, control = ThreadWorker("engine"), ThreadWorker("control")
     return LiveConversation(settings, makes, backend=backend, engine=engine, control=control, later=later)

@@ -63,11 +63,17 @@ class Loader:
 
     Args:
         now_s: The clock.
+        let_go: Called where a model has made room for another.
         fetch: Brings weights, as `engine.models.weights.fetch`.
     """
 
-    def __init__(self, now_s: Callable[[], float], fetch: Callable[..., None] = weights.fetch) -> None:
-        self._now_s, self._fetch = now_s, fetch
+    def __init__(
+        self,
+        now_s: Callable[[], float],
+        let_go: Callable[[], None] = lambda: None,
+        fetch: Callable[..., None] = weights.fetch,
+    ) -> None:
+        self._now_s, self._let_go, self._fetch = now_s, let_go, fetch
         self._built: Built | None = None
         self._asked = ("", "")
 
@@ -89,7 +95,9 @@ class Loader:
         entry.require_runs()
         if self._built is not None and self._asked == (entry.name, runtime):
             return self._built
-        self._built = None  # two at once may not fit
+        if self._built is not None:
+            self._built = None  # two at once may not fit
+            self._let_go()
         tell(Phase.LOADING, Progress(f"loading {entry.name}", 0.0))
         names = weights.open_store().manifest.of_model(entry.name)
         if not _all_here(names):
