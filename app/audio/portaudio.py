@@ -84,6 +84,7 @@ class _PortAudioStream:
 
     def __init__(self, library: Any, number: int, request: StreamRequest, callback: BlockCallback) -> None:
         hears = request.direction is Direction.INPUT
+        self._callback: BlockCallback | None = callback
 
         def block(data: Any, _: int, time: Any, status: Any) -> None:
             """As the driver calls it [audio]."""
@@ -92,7 +93,9 @@ class _PortAudioStream:
             )
             flagged = status.input_overflow if hears else status.output_underflow
             # Where it lies exactly now or in the past of what has not sounded yet, the driver fills in zeros.
-            callback(data, round(away_s * NS) if 0 < away_s < MOST_AWAY_S else None, bool(flagged))
+            away_ns = round(away_s * NS) if 0 < away_s < MOST_AWAY_S else None
+            if (take := self._callback) is not None:
+                take(data, away_ns, bool(flagged))
 
         open_stream = library.InputStream if hears else library.OutputStream
         self._stream = open_stream(
@@ -126,6 +129,7 @@ class _PortAudioStream:
         for end in (self._stream.abort, self._stream.close):
             with suppress(Exception):  # a device that is gone cannot be closed in good order
                 end()
+        self._callback = None  # sounddevice's stream is a circle that waits for the collector, and this holds megabytes
 
 
 def _named(apis: Iterable[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[AudioDevice]:

@@ -1,4 +1,4 @@
-"""What a test lets real PortAudio do, in a process whose environment names the virtual card. Prints one line of JSON.
+"""What a test lets real PortAudio do, in a process whose environment names the virtual card. Writes one line of JSON.
 
     python -m tests.audio.on_card FOLDER SECONDS [--rescan] [--rates IN OUT] [--starts N]
 
@@ -9,6 +9,7 @@ FOLDER/both.npy.
 
 import argparse
 import json
+import sys
 import threading
 import time
 from dataclasses import asdict
@@ -116,6 +117,7 @@ def main() -> None:
         states = [asdict(held.sound.microphone), asdict(held.sound.speaker)]
         began = time.monotonic()
         held.sound.close()
+        held.sound.tap = None  # else the two hold each other until the collector comes
         told["close_s"].append(time.monotonic() - began)
         told["threads"].append(threading.active_count())
         told["rss"].append(psutil.Process().memory_info().rss)
@@ -123,7 +125,7 @@ def main() -> None:
         np.save(args.folder / "both.npy", np.stack(both))
         told |= {"counts": asdict(counts), "voice": asdict(voice), "states": states, "events": held.events}
         told |= {"chunks": held.chunks, "late_ms": held.late_ms, "rescan_s": rescan_s}
-    print(json.dumps(told))
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":

@@ -497,6 +497,10 @@ def test_a_headset_whose_speaker_falls_as_its_microphone_opens_is_asked_again_an
     assert "48000 Hz" in talk.events[0].message
 
 
+def closing_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "sound closing"]
+
+
 def test_a_driver_that_hangs_is_left_behind_at_the_deadline_and_said():
     release = threading.Event()
     talk = Talk(close_s=0.05, prepare=hears(MIC, clicks, hangs=release))
@@ -508,18 +512,19 @@ def test_a_driver_that_hangs_is_left_behind_at_the_deadline_and_said():
         talk.sound.rescan()
     assert talk.backend.starts_over == 0
     release.set()
+    for thread in closing_threads():
+        thread.join()
 
 
 def test_ten_openings_leave_nothing_open_and_no_thread():
     talk = Talk()
-    threads = threading.active_count()
     for _ in range(10):
         talk.sound.open(SoundSettings())
         talk.run(0.1)
         talk.sound.close()
     talk.run(0.1)
     assert talk.backend.open_streams == []
-    assert threading.active_count() == threads
+    assert closing_threads() == []
     assert talk.sound.microphone == NO_STREAM
 
 
