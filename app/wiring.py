@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -102,13 +103,18 @@ def headless(
         yield Headless(session, speaker, writer)
 
 
-def live(settings: SettingsFile) -> LiveConversation:
-    """A live conversation on this machine's sound cards; nothing is loaded or opened yet."""
+def live(settings: SettingsFile, **options: Any) -> LiveConversation:
+    """A live conversation on this machine's sound cards; nothing is loaded or opened yet.
+
+    Args:
+        settings: What the user chose.
+        options: Of the model's own, as its builder takes them.
+    """
     clock, backend, calm = WallClock(), PortAudio(), Calm()
     makes = Makes(
         clock=clock,
         sound=lambda heard_hz, spoken_hz: Sound(backend, clock, input_rate_hz=heard_hz, output_rate_hz=spoken_hz),
-        loader=Loader(time.monotonic, calm.thaw),
+        loader=Loader(time.monotonic, calm.thaw, **options),
         session=partial(live_session, clock=clock),
         sessions=sessions_path(),
         calm=calm,

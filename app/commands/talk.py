@@ -2,24 +2,29 @@
 
 import argparse
 import os
+import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
+import time
 from pathlib import Path
-
-import platformdirs
 
 import assets
 from app.audio.devices import Direction
 from app.audio.portaudio import PortAudio
 from app.commands.run import add_session_arguments, hold_recording
-from app.streams import say
+from app.live.sessions import LOG, Sessions, session_folder, sessions_path
+from app.live.settings import SettingsFile, settings_path
+from app.live.snapshot import Conversation, Phase
+from app.stopping import Stopped
+from app.streams import say, tell
+from app.talk_lines import TalkLines
 from app.terminal import TerminalProgress
-from engine.errors import CadenceError, NoRoom
+from engine.cadence import MeterStyle
+from engine.errors import CadenceError
 from engine.models import registry, weights
 
 QUESTION = Path(assets.__file__).parent / "questions" / "capital_of_france.wav"
+LOOK_EVERY_S = 0.1
+RESCAN_EVERY_S = 5.0
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,56 +32,94 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser(
         "talk",
         help="talk with a model",
-        description="Fetches the model where it is not here yet, and talks. This version has no window yet: it "
-        "holds the conversation of the bundled spoken question and shows how every second of it fared.",
+        description="Opens the window to talk with a model, which is fetched where it is not here yet. Without a "
+        "display, a microphone or a speaker it holds the conversation of a bundled spoken question instead, and shows "
+        "how every second of it fared. Options hold for this time; the window's settings stay.",
     )
     add_session_arguments(parser)
-    parser.set_defaults(run=run)
+    parser.add_argument("--no-window", action="store_true", help="talk in this terminal; Ctrl-C stops")
+    parser.add_argument("--record", action="store_true", help="record both sides as one stereo WAV")
+    parser.set_defaults(run=run, model=None, runtime=None)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    entry = registry.find(args.model)
+    settings = SettingsFile(settings_path())
+    asked = {
+        "model": args.model,
+        "runtime": args.runtime,
+        "record": args.record or None,
+        "log_transcript": args.log_transcript or None,
+    }
+    settings.lend(**{name: value for name, value in asked.items() if value is not None})
+    entry = registry.find(settings.settings.model)
     entry.require_runs()
-    for line in what_lacks():
-        say(line)
-    say(f"so the bundled question is heard instead: {QUESTION.name}\n")
-    store = weights.open_store()
-    weights.fetch(store.manifest.of_model(entry.name), progress=TerminalProgress())
-    with _session_folder() as folder:
-        return hold_recording(
-            QUESTION, args, reply=folder / "reply.wav", log=folder / "session.jsonl", picture=folder / "meter.png"
-        )
+    args.model, args.runtime = entry.name, settings.settings.runtime
+    if lacks := what_lacks(needs_display=not args.no_window):
+        for line in lacks:
+            say(line)
+        return _hold_the_question(args)
+    options = {"words": args.words} if args.words is not None else {}
+    from app import wiring
+
+    if args.no_window:
+        return in_lines(wiring.live(settings, **options))
+    from app.window import main
+
+    return main.run(wiring.live(settings, **options), settings, Sessions(sessions_path()))
 
 
-@contextmanager
-def _session_folder() -> Iterator[Path]:
-    """A fresh folder for this session's files, among the user's data; it goes again where none came to be."""
-    sessions = platformdirs.user_data_path("duplexcadence", appauthor=False) / "sessions"
-    folder = sessions / datetime.now().strftime("%Y-%m-%d %H-%M-%S.%f")[:-3]
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise NoRoom(
-            f"{folder} cannot be made ({error.strerror})", "a place for the session's files", "set XDG_DATA_HOME to one"
-        ) from None
-    try:
-        yield folder
-    finally:
-        with suppress(OSError):  # it is not empty
-            folder.rmdir()
-
-
-def what_lacks() -> list[str]:
+def what_lacks(*, needs_display: bool) -> list[str]:
     """Why nobody can talk live, a line for each reason."""
-    lines = []
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        lines.append("no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)")
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("QT_QPA_PLATFORM")
+    unseen = needs_display and sys.platform == "linux" and not shown
     try:
         found = PortAudio().devices()
-    except CadenceError:
-        lines.append("no PortAudio library here that works, so no microphone and no speaker")
-    else:
-        lines += [f"no {direction} here" for direction in Direction if found.default(direction) is None]
-    lines.append("talking live, through a window, a microphone and a speaker, is not in this version yet")
-    return lines
+        unheard = [f"no {side} here" for side in Direction if found.default(side) is None]
+    except CadenceError as error:
+        unheard = [str(error)]
+    lines = ["no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)"] if unseen else []
+    if unseen and not unheard:
+        lines.append("in a terminal alone: duplexcadence talk --no-window")
+    return lines + unheard
+
+
+def in_lines(conversation: Conversation) -> int:
+    """Talk in the terminal until Ctrl-C; returns the exit code: 1 where it could not go on.
+
+    Raises:
+        Stopped: The system wants the program to end; the conversation has ended in order.
+    """
+    columns, _ = shutil.get_terminal_size()
+    ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+    style = MeterStyle(width=columns, colour=sys.stdout.isatty(), ascii=ascii_only)
+    lines, looked_s = TalkLines(say, tell, style, time.monotonic), time.monotonic()
+    try:
+        conversation.start()
+        while True:
+            now = conversation.snapshot()
+            lines.show(now)
+            if now.phase is Phase.FAILED:
+                return 1
+            if now.phase is Phase.PAUSED and time.monotonic() - looked_s > RESCAN_EVERY_S:
+                looked_s = time.monotonic()
+                conversation.rescan()
+            time.sleep(LOOK_EVERY_S)
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, Stopped):
+            raise
+        return 0
+    finally:
+        conversation.close()
+        lines.show(conversation.snapshot())
+        lines.conclude()
+
+
+def _hold_the_question(args: argparse.Namespace) -> int:
+    say(f"so the bundled question is heard instead: {QUESTION.name}\n")
+    store = weights.open_store()
+    weights.fetch(store.manifest.of_model(args.model), progress=TerminalProgress())
+    with session_folder(sessions_path()) as folder:
+        return hold_recording(
+            QUESTION, args, reply=folder / "reply.wav", log=folder / LOG, picture=folder / "meter.png"
+        )

@@ -157,7 +157,7 @@ class EngineRoom:
             self.board, self.talk, self.opened = board, talk, opened
             self._equipment.trouble = talk.trouble
             kept: dict[str, Any] = {"log": opened.log.path, "recording": opened.recording}
-            publish(phase=Phase.TALKING, progress=None, header=opened.header, **kept)
+            publish(header=opened.header, **kept)
             try:
                 talk.run()
             except Halted:

@@ -5,6 +5,7 @@ Tells how far it is and asks as often whether it is still wanted. Knows no sessi
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from app.live.preload import preload
 from app.live.snapshot import Phase, Progress
@@ -65,6 +66,7 @@ class Loader:
         now_s: The clock.
         let_go: Called where a model has made room for another.
         fetch: Brings weights, as `engine.models.weights.fetch`.
+        options: Of the models' own, as a builder takes them.
     """
 
     def __init__(
@@ -72,8 +74,9 @@ class Loader:
         now_s: Callable[[], float],
         let_go: Callable[[], None] = lambda: None,
         fetch: Callable[..., None] = weights.fetch,
+        **options: Any,
     ) -> None:
-        self._now_s, self._let_go, self._fetch = now_s, let_go, fetch
+        self._now_s, self._let_go, self._fetch, self._options = now_s, let_go, fetch, options
         self._built: Built | None = None
         self._asked = ("", "")
 
@@ -105,7 +108,7 @@ class Loader:
         check()
         preload()
         tell(Phase.LOADING, Progress(f"loading {entry.name}", 0.1))
-        built = entry.build(runtime)
+        built = entry.build(runtime, **self._options)
         tell(Phase.LOADING, Progress(f"warming {entry.name} up", 0.65))
         built.model.prepare()
         self._built, self._asked = built, (entry.name, runtime)

@@ -92,6 +92,7 @@ class SettingsFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unknown: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {}  # what the file goes on saying of fields that are lent
         self.settings, self.remark = Settings(), ""
         try:
             self._read()
@@ -110,7 +111,13 @@ class SettingsFile:
             NoRoom: They cannot be written; they hold all the same, until the program ends.
         """
         self.settings = replace(self.settings, **changes)
+        self._kept = {name: value for name, value in self._kept.items() if name not in changes}
         self._write()
+
+    def lend(self, **changes: Any) -> None:
+        """Replace fields until the program ends, as a command's options do; the file goes on as it was."""
+        self._kept = {name: getattr(self.settings, name) for name in changes} | self._kept
+        self.settings = replace(self.settings, **changes)
 
     def _read(self) -> None:
         with self.path.open("rb") as file:
@@ -144,7 +151,7 @@ class SettingsFile:
         self.remark = f"{self.path.name}: {why}; the file as it was is {kept.name}"
 
     def _write(self) -> None:
-        plain = {**self._unknown, **msgspec.to_builtins(self.settings)}
+        plain = {**self._unknown, **msgspec.to_builtins(replace(self.settings, **self._kept))}
         text = json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ class Talk:
         self._sound, self._board, self._clock, self._calm = sound, board, clock, calm
         self._publish, self._check = publish, check
         self.origin_ns: int | None = None  # when the first chunk arrived
-        self._paused = self._returned = False
+        self._hears = self._paused = self._returned = False
         self._troubles: deque[str] = deque()
         self._growth = Growth()
 
@@ -86,6 +86,9 @@ class Talk:
             with self.session.voice_lock:
                 self._sound.pump()
             self._hear_of_devices()
+            if not self._hears and not self._paused and self._sound.counts.heard:
+                self._hears = True  # not before: a microphone's clock takes half a second to be known
+                self._publish(phase=Phase.TALKING, progress=None)
             if self._paused:
                 self._sound.skip()
             elif chunk := self._sound.take():

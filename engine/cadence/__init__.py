@@ -3,8 +3,9 @@
 Knows nothing of files, stages or torch.
 """
 
+from engine.cadence.bars import letters
 from engine.cadence.compare import compare
-from engine.cadence.meter import MeterStyle, text_meter
+from engine.cadence.meter import MeterStyle, meter_line, text_meter
 from engine.cadence.statistics import Spread, StageStatistics, Statistics, Tally, measure
 from engine.cadence.verdict import described, summary, verdict
 
@@ -16,7 +17,9 @@ __all__ = [
     "Tally",
     "compare",
     "described",
+    "letters",
     "measure",
+    "meter_line",
     "summary",
     "text_meter",
     "verdict",

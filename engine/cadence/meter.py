@@ -5,7 +5,7 @@ file and on paper. Knows nothing of files. Pure; any thread.
 """
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.cadence.bars import FAR, SIGNS, Bars, BarStyle, letters
@@ -60,6 +60,20 @@ def text_meter(units: Iterable[UnitRecord], figures: Statistics, style: MeterSty
     lines += ["", *_stage_table(figures, stage_letters), *_legend(width, bar_style.deadline_sign)]
     above = [*(_rhythm(rhythm, width) if group > 1 else []), *_captions(rows, group)]
     return "\n".join(line.rstrip() for line in above + lines)
+
+
+def meter_line(unit: UnitRecord, stage_letters: Mapping[str, str], style: MeterStyle | None = None) -> str:
+    """One unit as a row of the meter, for a session that still runs.
+
+    Args:
+        unit: The unit.
+        stage_letters: A letter for each stage, as `letters` gives them.
+        style: How to draw it.
+    """
+    style = style or MeterStyle()
+    rows = list(rows_of([unit]))
+    bars = Bars(rows, stage_letters, BarStyle(max(LEAST_WIDTH, style.width) - BESIDE_BAR, style.colour, style.ascii))
+    return _line(rows[0], bars.bar(rows[0])).rstrip()
 
 
 def _captions(rows: list[Row], group: int) -> Iterator[str]:

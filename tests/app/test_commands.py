@@ -10,6 +10,7 @@ import pytest
 import soundfile
 
 from app.__main__ import main
+from app.audio.devices import Devices
 from app.commands import talk
 from engine.errors import NoRoom
 from tests.made_up_sessions import conversation, write
@@ -32,7 +33,9 @@ def test_talk_without_a_screen_holds_the_bundled_conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
     assert main(["talk"]) == 0
     printed = capsys.readouterr().out
     for expected in ("no display here", "What is the capital of France?", "Paris", "┃", "response delay", "reply.wav"):
@@ -88,8 +91,10 @@ def test_a_model_that_can_only_be_planned_is_not_run(capsys: pytest.CaptureFixtu
 
 @pytest.fixture
 def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where `talk` keeps its sessions."""
-    monkeypatch.setattr(talk.platformdirs, "user_data_path", lambda *_, **__: tmp_path)
+    """Where `talk` keeps its sessions; nobody can hear or see here."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr(talk, "sessions_path", lambda: tmp_path / "sessions")
+    monkeypatch.setattr(talk.PortAudio, "devices", lambda _: Devices())
     return tmp_path / "sessions"
 
 

@@ -120,6 +120,17 @@ def test_a_newer_versions_keys_stay(tmp_path: Path) -> None:
     assert found["theme"] == "dark"
 
 
+def test_what_is_lent_holds_until_the_program_ends_unless_the_user_chooses_it(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path / "settings.json")
+    file.lend(runtime="stock", record=True)
+    assert (file.settings.runtime, file.settings.record) == ("stock", True)
+    file.change(theme=Theme.DARK)
+    assert SettingsFile(file.path).settings == Settings(theme=Theme.DARK)
+    file.change(record=True)
+    assert SettingsFile(file.path).settings == Settings(theme=Theme.DARK, record=True)
+    assert file.settings.runtime == "stock"
+
+
 def test_the_first_start_has_no_file_and_nothing_to_say(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "settings.json")
     assert (file.settings, file.remark) == (Settings(), "")
