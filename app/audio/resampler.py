@@ -1,7 +1,7 @@
 """Samples from one rate to another as they come, at a ratio that may be corrected while they do.
 
 One soxr stream of variable rate: measured 105 dB below the signal or better at every pair of rates in use, for 1 to 3
-ms of one core a second of sound, and aligned to two samples. It holds back 200 to 480 samples until what follows is
+ms of one core a second of sound, and aligned to two samples. It holds some samples back until what follows is
 known; how many is counted, so that no sample is unaccounted for. Knows nothing of time or devices. Entered by [engine].
 """
 
@@ -11,7 +11,7 @@ import soxr
 from engine.clock import NS
 from engine.ring import Samples
 
-HELD_BACK = 240  # samples at the lower of two rates, at most
+HELD_BACK = 340  # samples at the lower of two rates, at most (measured: 131 to 331)
 MOST_CORRECTION = 0.004  # a quartz is off by a hundredth of that; what is more is no drift
 
 

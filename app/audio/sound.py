@@ -48,6 +48,7 @@ class Sound:
         self, backend: Backend, clock: Clock, *, input_rate_hz: int, output_rate_hz: int, close_s: float = CLOSE_S
     ) -> None:
         self._backend, self._clock, self._close_s = backend, clock, close_s
+        self.input_rate_hz = input_rate_hz
         self.voice = Voice(output_rate_hz, clock)
         self._hearing = Hearing(input_rate_hz, clock, self.voice)
         self._tidings = Tidings()

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from app.audio.resampler import HELD_BACK, Resampler
 
-PAIRS = [(48_000, 16_000), (44_100, 16_000), (16_000, 16_000), (24_000, 48_000), (22_050, 44_100), (8_000, 16_000)]
+PAIRS = [
+    (48_000, 16_000),
+    (44_100, 16_000),
+    (16_000, 16_000),
+    (24_000, 48_000),
+    (22_050, 44_100),
+    (8_000, 16_000),
+    (96_000, 24_000),
+]
 
 
 def tone(seconds, rate_hz, hz=440.0):

@@ -1,0 +1,85 @@
+"""The canceller takes the agent away and leaves the user; absent, it is one line, and the microphone closes instead."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from app.audio.echo import Canceller
+from app.audio.sound import Sound
+from app.audio.state import EchoMode, Happening, SoundSettings
+from engine.errors import CadenceError
+from tests.audio.fake_backend import FakeBackend
+from tests.fakes import ManualClock
+
+
+@pytest.fixture
+def no_canceller(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "pywebrtc_audio":
+            raise ImportError("No module named 'pywebrtc_audio'")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+
+
+def babble(seconds, rate_hz, seed):
+    """Noise that comes and goes as speech does, below 4 kHz."""
+    rng = np.random.default_rng(seed)
+    size = round(seconds * rate_hz)
+    spectrum = np.fft.rfft(rng.standard_normal(size))
+    spectrum[np.fft.rfftfreq(size, 1 / rate_hz) > 4000] = 0
+    noise = np.fft.irfft(spectrum, size)
+    syllables = np.clip(np.sin(2 * np.pi * (2 + seed) * np.arange(size) / rate_hz), 0, 1)
+    return (0.2 * noise / np.abs(noise).max() * syllables).astype(np.float32)
+
+
+def level_db(samples):
+    return 10 * np.log10(np.mean(samples.astype(float) ** 2) + 1e-12)
+
+
+@pytest.mark.parametrize("rate_hz", [16_000, 24_000, 48_000])
+@pytest.mark.parametrize("delay_ms", [5, 120])
+def test_an_echo_is_taken_away(rate_hz, delay_ms):
+    pytest.importorskip("pywebrtc_audio")
+    sounded = babble(6, rate_hz, 1)
+    late = rate_hz * delay_ms // 1000
+    heard = 0.5 * np.concatenate([np.zeros(late, np.float32), sounded[:-late]])
+    canceller = Canceller(rate_hz)
+    block = rate_hz // 50 + 7  # of no round size
+    clean = [canceller.process(heard[at : at + block], sounded[at : at + block]) for at in range(0, len(heard), block)]
+    out = np.concatenate(clean)
+    assert len(out) == len(heard)
+    assert level_db(out[len(out) // 2 :]) < level_db(heard[len(out) // 2 :]) - 20
+
+
+@pytest.mark.parametrize("rate_hz", [16_000, 24_000])
+def test_the_user_is_left(rate_hz):
+    pytest.importorskip("pywebrtc_audio")
+    said = babble(4, rate_hz, 2)
+    canceller, silent = Canceller(rate_hz), np.zeros(rate_hz // 50, np.float32)
+    out = [canceller.process(said[at : at + len(silent)], silent) for at in range(0, len(said), len(silent))]
+    out = np.concatenate(out)
+    assert len(out) == len(said)
+    assert level_db(out) == pytest.approx(level_db(said), abs=1.5)
+    # It comes as much later as is said, and the filters' eight milliseconds.
+    alike = np.fft.irfft(np.fft.rfft(out, 2 * len(out)) * np.conj(np.fft.rfft(said, 2 * len(said))))
+    late = int(np.argmax(alike[: rate_hz // 5]))
+    assert late == pytest.approx(canceller.delay + 0.008 * rate_hz, abs=0.012 * rate_hz)
+
+
+def test_without_it_there_is_one_line_and_the_microphone_closes_instead(no_canceller):
+    with pytest.raises(CadenceError, match="pip install pywebrtc-audio"):
+        Canceller(16_000)
+    clock = ManualClock()
+    sound = Sound(FakeBackend(clock), clock, input_rate_hz=16_000, output_rate_hz=24_000)
+    line = sound.set_echo(EchoMode.CANCELLER)
+    assert "pywebrtc-audio" in line
+    assert "\n" not in line
+    assert sound.echo is EchoMode.HALF_DUPLEX
+    sound.open(SoundSettings(echo=EchoMode.CANCELLER))
+    (event,) = sound.events()
+    assert (event.kind, event.message) == (Happening.WARNING, line)
+    assert sound.set_echo(EchoMode.HEADPHONES) == ""
