@@ -1,10 +1,11 @@
 """Runtimes: who executes the steps that a model yields, and times them.
 
-On a CPU every step runs eagerly; graphs, clocked graphs and seams are the GPU's and have rooms of their own. The three
+On a CPU every step runs eagerly; graphs (`engine.replay`), clocked graphs and seams are the GPU's. The three
 names of a CPU session (`cadence`, `library`, `stock`) differ in the stages that the model was built from, not in how a
 step is executed: so a comparison is one argument. Entered by the engine thread.
 """
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from engine.clock import Clock
@@ -31,6 +32,14 @@ class Runtime(Protocol):
         """
         ...
 
+    def settle(self, records: Iterable[StageRecord], origin_ns: int) -> list[StageRecord]:
+        """A unit's records once all of its work is done, the device's times in them where there is a device."""
+        ...
+
+    def use_slack(self, until_ns: int) -> int:
+        """Get ready for what may come, as far as time allows before `until_ns`; how much was."""
+        ...
+
 
 class EagerRuntime:
     """Runs every step as Python calls it.
@@ -48,7 +57,7 @@ class EagerRuntime:
 
     def execute(self, step: Step, origin_ns: int) -> tuple[Any, StageRecord]:
         start_ns = self._clock.now_ns()
-        result = step.run()
+        result = step.eagerly()
         wall_ns = self._clock.now_ns() - start_ns
         return result, StageRecord(
             name=step.stage,
@@ -60,3 +69,9 @@ class EagerRuntime:
             shape=step.shape,
             path=self._path,
         )
+
+    def settle(self, records: Iterable[StageRecord], origin_ns: int) -> list[StageRecord]:
+        return list(records)
+
+    def use_slack(self, until_ns: int) -> int:
+        return 0

@@ -167,7 +167,7 @@ class Session:
                 heard_ns=arrival_ns,  # the last sample heard came with the chunk
                 sounds_at_ns=max(deadline_ns, finish_ns) + self.playout.lead_ns if voiced else None,
             ),
-            stages=tuple(stages),
+            stages=tuple(self.runtime.settle(stages, origin_ns)),
             memory=self._memory(),
             audio=AudioRecord(
                 overflows=int(dropped_samples > 0),
@@ -193,6 +193,8 @@ class Session:
         if outcome.event is Event.FLUSH:
             self._give_back(index)
         self._commit_ahead()
+        if outcome.event is Event.LISTEN:
+            self.runtime.use_slack(deadline_ns)
         return Unit(record, outcome, tuple(faults))
 
     def _follow(self, outcome: Outcome, stages: list[StageRecord], index: int) -> None:

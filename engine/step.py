@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from engine.chunk import Chunk
 from engine.plan import Plan
 
+Key = tuple[str, tuple[int, ...], bool]  # a stage, its exact shape, whether it is a turn's last launch
+
 AUDIBLE_LEVEL = 0.01  # of full scale: what is quieter counts as silence
 
 
@@ -34,13 +36,29 @@ class Step:
         stage: The timeline's name.
         shape: The exact shape, as the plan knows it.
         ticks: Ticks that the stage takes for good; or, where only the result tells, what counts them.
-        run: Does the work, eagerly.
+        run: Does the work, eagerly, when called with `inputs`.
+        inputs: Tensors that it is handed.
+        last: Of a launch that a turn's end leaves without look-ahead, as the plan tells them apart.
+        captures: Whether it may run from a graph: beside its inputs and the states in the arena, its key decides all
+            that it does, and nothing of it is Python's to remember.
     """
 
     stage: str
     shape: tuple[int, ...]
     ticks: int | Callable[[Any], int]
-    run: Callable[[], Any]
+    run: Callable[..., Any]
+    inputs: tuple[Any, ...] = ()
+    last: bool = False
+    captures: bool = False
+
+    @property
+    def key(self) -> "Key":
+        """What a graph of it is found by."""
+        return self.stage, self.shape, self.last
+
+    def eagerly(self) -> Any:
+        """Its result, worked out by Python."""
+        return self.run(*self.inputs)
 
     def taken(self, result: Any) -> int:
         """Ticks taken by the run that gave `result`."""

@@ -4,7 +4,7 @@ One thread writes, any reads: what is read is frozen and replaced whole. Knows n
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -116,3 +116,9 @@ class WatchedRuntime:
         result, record = self._inner.execute(step, origin_ns)
         self._board.stage_done(record)
         return result, record
+
+    def settle(self, records: Iterable[StageRecord], origin_ns: int) -> list[StageRecord]:
+        return self._inner.settle(records, origin_ns)
+
+    def use_slack(self, until_ns: int) -> int:
+        return self._inner.use_slack(until_ns)

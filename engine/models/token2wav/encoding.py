@@ -56,28 +56,28 @@ class FlowEncoder:
         for tail in self._convolutions:
             tail.zero_()
 
-    def __call__(self, tokens: Tensor, *, last: bool = False) -> Tensor:
-        """Encode.
+    def advance(self, taken: int) -> None:
+        """Count the tokens that a launch has taken for good, and what of them is kept."""
+        self.held = sum(len(piece) for piece in self._trims["attention"].sources(self.held + taken))
+
+    def __call__(self, tokens: Tensor, held: int, *, last: bool = False) -> Tensor:
+        """Encode; what is held is counted by `advance`.
 
         Args:
             tokens: int64 `[1, n]`, the look-ahead among them.
+            held: Ticks of tokens before the launch.
             last: Nothing follows; no look-ahead is among them, and nothing is kept.
 
         Returns:
             `[1, channels, frames]`, `stride` frames for each token taken.
         """
         taken = tokens.shape[1] - (0 if last else self._ahead)
-        hidden = self._project(self._encode(functional.embedding(tokens, self._tokens), self.held, last=last))
+        hidden = self._project(self._encode(functional.embedding(tokens, self._tokens), held, last=last))
         if not last:
-            self.held = self._trim(self.held + taken)
+            self._trim(held + taken)
         return hidden.transpose(1, 2).contiguous()
 
-    def _trim(self, ticks: int) -> int:
-        """Trim both attentions, of `ticks` ticks before upsampling; how many are left there."""
-        left = []
+    def _trim(self, ticks: int) -> None:
+        """Trim both attentions, of `ticks` ticks before upsampling."""
         for name, many in zip(_TRIMMED, (ticks, ticks * self._stride), strict=True):
-            sources = self._trims[name].sources(many)
-            keep(self._attention[name], sources, self._shifts[name])
-            left.append(sum(len(piece) for piece in sources))
-        assert left[1] == self._stride * left[0], "both attentions are trimmed to the same moment"
-        return left[0]
+            keep(self._attention[name], self._trims[name].sources(many), self._shifts[name])

@@ -51,6 +51,7 @@ class Flow:
         (self._trim,) = (spec.keep for spec in line.states if isinstance(spec.keep, Trim))
         self._noise, self._channels = noise, sizes.estimator.channels
         self._speaker = torch.zeros(1, self._channels, 1, device=noise.device)
+        self.device = noise.device
         self.held = 0  # mel frames
 
     def foresee(self, count: int) -> None:
@@ -63,11 +64,16 @@ class Flow:
         self._convolution.zero_()
         self._speaker.copy_(self._speak_as(functional.normalize(speaker, dim=1)).unsqueeze(2))
 
-    def __call__(self, meaning: Tensor, known: Tensor | None = None, *, last: bool = False) -> Tensor:
-        """Solve.
+    def advance(self, count: int) -> None:
+        """Count the frames that a launch has solved for, and what of them is kept."""
+        self.held = sum(len(piece) for piece in self._trim.sources(self.held + count))
+
+    def __call__(self, meaning: Tensor, held: int, known: Tensor | None = None, *, last: bool = False) -> Tensor:
+        """Solve; what is held is counted by `advance`.
 
         Args:
             meaning: `[1, channels, n]`.
+            held: Mel frames before the launch.
             known: The mel itself, `[1, channels, n]`, where it is a prompt's.
             last: Nothing follows, and nothing is kept.
 
@@ -75,7 +81,7 @@ class Flow:
             The mel, `[1, channels, n]`.
         """
         count, channels = meaning.shape[2], self._channels
-        kept = () if last else self._trim.sources(count + self.held)
+        kept = () if last else self._trim.sources(count + held)
         # The chunk, its meaning, its speaker, and what is known of it; for the unguided half the chunk alone.
         given = torch.zeros(2, 4 * channels, count, device=meaning.device)
         guided = given[0].view(4, channels, count)
@@ -85,9 +91,6 @@ class Flow:
 
         def velocity(x: Tensor, step: int) -> Tensor:
             given[:, :channels] = x
-            return self._estimate(given, step, self.held, kept)
+            return self._estimate(given, step, held, kept)
 
-        mel = self._solve(self._noise[:, :, self.held : self.held + count], velocity)
-        if not last:
-            self.held = sum(len(piece) for piece in kept)
-        return mel
+        return self._solve(self._noise[:, :, held : held + count], velocity)

@@ -41,16 +41,17 @@ class Vocoder:
         """Make the constants that so many frames need, those handed over again among them, and keep them."""
         self._hift.foresee(frames)
 
-    def start(self) -> None:
-        """Begin anew."""
-        self.held = 0
+    def advance(self) -> None:
+        """A launch that others follow has filled what is carried."""
+        self.held = len(self._mel)
 
-    def __call__(self, mel: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
-        """Sound.
+    def __call__(self, mel: Tensor, noise: Tensor, held: int, *, last: bool = False) -> Tensor:
+        """Sound; what is held is counted by `advance`.
 
         Args:
             mel: The new frames, `[1, mels, n]`.
             noise: For the source of those and the frames held, as `layers.harmonics.draw_noise` gives it.
+            held: Mel frames that are handed over again: none in a turn's first launch.
             last: Nothing follows, so nothing is held back.
 
         Returns:
@@ -59,7 +60,7 @@ class Vocoder:
         Raises:
             AssertionError: Fewer frames than are held back, though more follows: no planned launch is so short.
         """
-        held, again = self.held, self.held * self._frame
+        again = held * self._frame
         mel = torch.cat((self._mel[:held].permute(1, 2, 0), mel), 2)
         source = self._hift.source(mel, noise)
         if held:
@@ -69,9 +70,9 @@ class Vocoder:
             speech[:, :again] = speech[:, :again] * self._rise + self._speech.T * self._fall
         if last:
             return speech
-        assert mel.shape[2] >= len(self._mel), "a launch that others follow fills what is carried"
-        self.held = len(self._mel)
-        self._mel.copy_(mel[:, :, -self.held :].permute(2, 0, 1))
+        carried = len(self._mel)
+        assert mel.shape[2] >= carried, "a launch that others follow fills what is carried"
+        self._mel.copy_(mel[:, :, -carried:].permute(2, 0, 1))
         self._source.copy_(source[:, :, -self._overlap :].permute(2, 0, 1))
         self._speech.copy_(speech[:, -self._overlap :].T)
         return speech[:, : -self._overlap]

@@ -94,7 +94,7 @@ def token2wav(
     )
     samples = SAMPLES_A_FRAME * HELD_FRAMES
     vocoder = (
-        StateSpec("mel", (1, 80, T), keep=Tail(HELD_FRAMES), reset=Lifetime.TURN, span=Span.WHOLE),
+        StateSpec("mel", (1, 80, T), keep=Tail(HELD_FRAMES), reset=Lifetime.TURN),  # none or all: another launch
         StateSpec(
             "source", (1, 1, T), growth=SAMPLES_A_FRAME, keep=Tail(samples), reset=Lifetime.TURN, span=Span.WHOLE
         ),

@@ -7,6 +7,7 @@ constant is made twice, so that each exact shape can be captured as a graph. Ent
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -73,7 +74,7 @@ class Token2Wav:
         self.encoder = FlowEncoder(checkpoint.flow, sizes.flow, encoder, views, lanes)
         self.flow = Flow(checkpoint.flow, sizes.flow, flow, views, noise, lanes)
         self.vocoder = Vocoder(checkpoint.vocoder, sizes.vocoder, views, lanes)
-        self.sizes = sizes
+        self.sizes, self._stride = sizes, sizes.flow.encoder.stride
         initial = {f"{line.name}.{spec.name}": spec for line in (encoder, flow, vocoder) for spec in line.states}
         assert all(spec.reset is Lifetime.TURN for spec in initial.values()), "a turn's end is everything's end here"
         self._initial = {name: views[name][: spec.initial] for name, spec in initial.items() if spec.initial}
@@ -101,8 +102,8 @@ class Token2Wav:
         self.encoder.start()
         self.flow.start(prompt.speaker)
         ahead = prompt.tokens.new_full((1, self.sizes.flow.encoder.look_ahead), SILENT_TOKEN)
-        meaning = self.encoder(torch.cat((prompt.tokens, ahead), 1))
-        self.flow(meaning, prompt.mel.transpose(1, 2).contiguous())
+        meaning = self.encoder(torch.cat((prompt.tokens, ahead), 1), 0)
+        self.flow(meaning, 0, prompt.mel.transpose(1, 2).contiguous())
         self._prompt = {name: state.clone() for name, state in self._initial.items()}
         self.reset()
 
@@ -117,7 +118,7 @@ class Token2Wav:
     def frames(self, tokens: int, *, last: bool = False) -> int:
         """Mel frames that the vocoder is handed in a launch fed so many tokens: those held, and the new ones."""
         encoder = self.sizes.flow.encoder
-        return self.vocoder.held + encoder.stride * (tokens - (0 if last else encoder.look_ahead))
+        return self.vocoder.held + self._stride * (tokens - (0 if last else encoder.look_ahead))
 
     def steps(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Generator[Step, Any, Tensor]:
         """One launch of each stage, as steps that a runtime executes; see `engine.step`.
@@ -133,19 +134,53 @@ class Token2Wav:
         encoder, flow, vocoder = self.encoder, self.flow, self.vocoder
         fed, heard = tokens.shape[1], self.frames(tokens.shape[1], last=last)
         new = heard - vocoder.held
-        held = encoder.held, self.sizes.flow.encoder.stride * encoder.held
-        taken = new // self.sizes.flow.encoder.stride
-        meaning = yield Step(ENCODER, (fed, *held), taken, lambda: encoder(tokens, last=last))
-        mel = yield Step(FLOW, (new, flow.held), new, lambda: flow(meaning, last=last))
-        sound: Tensor = yield Step(VOCODER, (heard,), new, lambda: vocoder(mel, noise, last=last))
+        meaning = yield self._step(ENCODER, (fed, encoder.held, self._stride * encoder.held), last, (tokens,))
+        mel = yield self._step(FLOW, (new, flow.held), last, (meaning,))
+        sound: Tensor = yield self._step(VOCODER, (heard, vocoder.held), last, (mel, noise))
+        if not last:
+            encoder.advance(new // self._stride)
+            flow.advance(new)
+            vocoder.advance()
         return sound
+
+    def rehearse(self, stage: str, shape: tuple[int, ...], *, last: bool) -> Step:
+        """A launch to be captured: the step of a planned shape, with room for its inputs, its constants made.
+
+        Args:
+            stage: One of the three.
+            shape: As the plan has it.
+            last: Of a launch without look-ahead, because the turn ends.
+        """
+        count, sizes, device = shape[0], self.sizes, self.flow.device
+        inputs: tuple[Tensor, ...]
+        if stage == ENCODER:
+            self.encoder.foresee(count - (0 if last else sizes.flow.encoder.look_ahead), shape[1])
+            inputs = (torch.zeros(1, count, dtype=torch.int64, device=device),)
+        elif stage == FLOW:
+            self.flow.foresee(count)
+            inputs = (torch.zeros(1, sizes.flow.estimator.channels, count, device=device),)
+        else:
+            self.vocoder.foresee(count)
+            source = sizes.vocoder.source
+            noise = torch.zeros(1, source.harmonics + 1, count * source.frame, device=device)
+            inputs = (torch.zeros(1, sizes.vocoder.mels, count - shape[1], device=device), noise)
+        return self._step(stage, shape, last, inputs)
+
+    def _step(self, stage: str, shape: tuple[int, ...], last: bool, inputs: tuple[Tensor, ...]) -> Step:
+        held, fed = shape[1], shape[0]
+        if stage == ENCODER:
+            taken = fed - (0 if last else self.sizes.flow.encoder.look_ahead)
+            return Step(stage, shape, taken, partial(self.encoder, held=held, last=last), inputs, last, captures=True)
+        if stage == FLOW:
+            return Step(stage, shape, fed, partial(self.flow, held=held, last=last), inputs, last, captures=True)
+        return Step(stage, shape, fed - held, partial(self.vocoder, held=held, last=last), inputs, last, captures=True)
 
     def __call__(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
         """One launch of each stage at once; see `steps`."""
         steps, result = self.steps(tokens, noise, last=last), None
         while True:
             try:
-                result = steps.send(result).run()
+                result = steps.send(result).eagerly()
             except StopIteration as done:
                 sound: Tensor = done.value
                 return sound

@@ -45,7 +45,7 @@ def test_the_flow_meets_the_prompt_then_fifty_then_a_hundred_more_then_always_th
     assert [shapes(made, unit, "flow_encoder") for unit in (1, 2, 3, 4, 99)] == [
         [(28, 85, 170)], [(28, 110, 220)], [(28, 135, 270)], [(28, 135, 270)], [(28, 135, 270)],
     ]  # fmt: skip
-    assert [shapes(made, unit, "vocoder") for unit in (1, 2, 3)] == [[(50,)], [(58,)], [(58,)]]
+    assert [shapes(made, unit, "vocoder") for unit in (1, 2, 3)] == [[(50, 0)], [(58, 8)], [(58, 8)]]
     assert (made.cycles["flow"].warm_up, made.cycles["flow"].length) == (3, 1)
     assert len([one for one in made.shapes if one.stage == "flow"]) == 3
 
@@ -94,7 +94,7 @@ def test_a_short_first_unit_and_an_odd_flush_are_shapes_of_their_own():
     # The last unit: 13 tokens with three ahead, then those three alone.
     assert shapes(made, 4, "flow_encoder") == [(16, 135, 270), (3, 135, 270)]
     assert shapes(made, 4, "flow") == [(26, 270), (6, 270)]
-    assert shapes(made, 4, "vocoder") == [(34,), (14,)]
+    assert shapes(made, 4, "vocoder") == [(34, 8), (14, 8)]
     assert [launch.last for launch in made.unit(4).stages["flow_encoder"].launches] == [False, True]
     # And with the turn all of it is as before the first.
     assert made.unit(4).held["flow.attention"] == 170

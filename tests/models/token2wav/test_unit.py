@@ -78,7 +78,7 @@ def follow(steps, seen: list[tuple]) -> torch.Tensor:
             step = steps.send(result)
         except StopIteration as done:
             return done.value
-        result = step.run()
+        result = step.eagerly()
         seen.append((step.stage, step.shape, step.taken(result)))
 
 
