@@ -146,6 +146,7 @@ def live_session(
         tell: Takes a line for whoever watches.
     """
     model = built.model
+    sound.pump()  # the voice takes up its speaker, whose lead the header states
     audio = AudioSetup(
         input_rate_hz=model.input_rate_hz, output_rate_hz=model.output_rate_hz, source="microphone", realtime=True
     )
