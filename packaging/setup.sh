@@ -42,15 +42,45 @@ if [ -z "$python" ]; then
   python=$(find_python)
   [ -n "$python" ] || fail "found $(python3 --version 2>&1); needed: Python 3.11 to 3.13; install one beside it and run again"
 fi
-missing=()
+missing=() optional=()
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=("python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv")
+export PATH="$PATH:/usr/sbin:/sbin"  # where ldconfig is
+libraries=$(ldconfig -p 2>/dev/null || true)
+lacks() { [ "$(uname -s)" = Linux ] && ! grep -qF "$1 " <<<"$libraries"; }
 # Linux wheels of sounddevice carry no PortAudio.
-if [ "$(uname -s)" = Linux ] && ! ldconfig -p 2>/dev/null | grep -q 'libportaudio\.so\.2' && ! ls /usr/lib/*/libportaudio.so.2 >/dev/null 2>&1; then missing+=(libportaudio2); fi
-if [ ${#missing[@]} -gt 0 ]; then
-  if [ "$purpose" = talk ] && [ "${missing[*]}" = libportaudio2 ]; then
-    # Files and replay work without a sound card's library.
-    (install_system libportaudio2) || say "going on without it: recorded conversations work, microphone and speaker do not"
-  else install_system "${missing[@]}"; fi
+lacks libportaudio.so.2 && optional+=(libportaudio2)
+if [ "$purpose" = test ] || [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+  # What Qt's wheel leaves to the system: the first six for any window, the others for one on an X display.
+  while read -r library package; do lacks "$library" && optional+=("$package"); done <<'END' || true
+libEGL.so.1 libegl1
+libGL.so.1 libgl1
+libdbus-1.so.3 libdbus-1-3
+libfontconfig.so.1 libfontconfig1
+libglib-2.0.so.0 libglib2.0-0
+libxkbcommon.so.0 libxkbcommon0
+libX11-xcb.so.1 libx11-xcb1
+libxcb-cursor.so.0 libxcb-cursor0
+libxcb-icccm.so.4 libxcb-icccm4
+libxcb-keysyms.so.1 libxcb-keysyms1
+libxcb-randr.so.0 libxcb-randr0
+libxcb-shape.so.0 libxcb-shape0
+libxcb-sync.so.1 libxcb-sync1
+libxcb-xfixes.so.0 libxcb-xfixes0
+libxkbcommon-x11.so.0 libxkbcommon-x11-0
+END
+fi
+if [ "$purpose" = test ] && [ "$(uname -s)" = Linux ]; then
+  # The tests' sound card and display: virtual ones.
+  command -v pulseaudio >/dev/null || missing+=(pulseaudio)
+  command -v pactl >/dev/null || missing+=(pulseaudio-utils)
+  compgen -G "${ALSA_PLUGINS:-/usr/lib*/*/alsa-lib}/libasound_module_pcm_pulse.so" >/dev/null || missing+=(libasound2-plugins)
+  command -v Xvfb >/dev/null || missing+=(xvfb)
+  missing+=(${optional[@]+"${optional[@]}"}) optional=()
+fi
+[ ${#missing[@]} = 0 ] || install_system "${missing[@]}"
+if [ ${#optional[@]} -gt 0 ]; then
+  # Files and replay work without a sound card's library, and a terminal without a window.
+  (install_system "${optional[@]}") || say "going on without: what needs them (microphone and speaker, or the window) says so"
 fi
 
 # --- which torch -------------------------------------------------------------------------------------------------------
@@ -94,9 +124,12 @@ install_torch() {
   fail "torch for the CPU could not be had from $cpu_index; what remains is the CUDA build of about $mb_torch_cuda MB, which also runs on a CPU: DUPLEXCADENCE_TORCH=cuda make $purpose"
 }
 install_torch || fail "torch could not be installed; see pip's lines above"
-extra=""; [ "$purpose" = test ] && extra="[dev]"
+all="[echo]" without=""
+if [ "$purpose" = test ]; then all="[dev,echo]" without="[dev]"; fi
 say "installing the other packages"
-pip_with_progress install -c packaging/constraints.txt -e ".$extra" || fail "packages could not be installed; see pip's lines above; what was downloaded is kept, so run again"
+install_packages() { pip_with_progress install -c packaging/constraints.txt -e ".$1"; }
+# The echo canceller has no wheel for every system, and without it there are headphones and half-duplex.
+install_packages "$all" || { say "trying without the echo canceller" && install_packages "$without"; } || fail "packages could not be installed; see pip's lines above; what was downloaded is kept, so run again"
 stamp_of > $stamp
 [ "$purpose" = test ] && stamp_of > $venv/.ready-talk
 say "set up in $venv"
