@@ -2,9 +2,11 @@
 
 A callback can come late but never early, so of every half second the block that came least late counts. Through these
 runs the line of least squares, over at most a minute, so that its slope settles to a few millionths. A sound server
-changes its ways as programs come and go, and hands on 20 ms sooner or later than before (measured on PulseAudio): the
-line follows, and its slope does not. Frames that the driver lost show as a larger step, or as a small one after it has
-said so: from then on every block is late by them. Knows nothing of samples. Entered by [engine].
+changes its ways as programs come and go, and hands on 20 ms sooner or later than before (measured on PulseAudio): what
+two windows in turn agree on is a change of ways, which the line follows at once and by which its slope learns nothing
+(followed little by little, it took three such changes for a drift of 550 millionths that then stayed). Frames that the
+driver lost show as a larger step, or as a small one after it has said so: from then on every block is late by them.
+Knows nothing of samples. Entered by [engine].
 """
 
 from engine.clock import NS
@@ -38,7 +40,7 @@ class ClockLine:
         self._best: tuple[float, int] | None = None  # the least lateness of this window, and where
         self.worst_ns = 0  # how late the latest block of a window came, beside the least late: bursts
         self._worst_ns = 0.0  # of this window
-        self._early = False  # whether the last window was a step early
+        self._off_ns = 0.0  # how far off the line the last window was, where that was more than jitter; else zero
 
     @property
     def settled(self) -> bool:
@@ -88,17 +90,20 @@ class ClockLine:
     def _close_window(self, late_ns: float, at: int) -> int:
         step_ns = FLAGGED_STEP_NS if self._flagged_windows else STEP_NS
         self._flagged_windows = max(0, self._flagged_windows - 1)
-        early, self._early = self._early, late_ns < -STEP_NS
-        if self._windows and (late_ns > step_ns or (early and self._early)):
+        before_ns, self._off_ns = self._off_ns, 0.0
+        if self._windows and late_ns > step_ns:
             self._time_ns += late_ns
-            self._early = False
             return round(late_ns)
-        if self._early and self._windows:
-            return 0  # one block too early may be chance; a second is a step
+        if self._windows and abs(late_ns) > JITTER_NS:
+            if abs(late_ns - before_ns) > JITTER_NS:
+                self._off_ns = late_ns  # one window may be chance; a second that agrees is none
+                return 0
+            self._time_ns += late_ns
+            return round(late_ns) if late_ns < -STEP_NS else 0
         self._windows = min(self._windows + 1, MEMORY)
         n, cautious = self._windows, self._windows + CAUTION
         offset_gain = (4 * n - 2) / (n * (n + 1)) if n > 1 else 1.0
-        slope_gain = 6 / (cautious * (cautious + 1)) if n > 1 and abs(late_ns) < JITTER_NS else 0.0
+        slope_gain = 6 / (cautious * (cautious + 1)) if n > 1 else 0.0
         expected_ns = self.time_ns(at)
         window_frames = WINDOW_S * self._rate_hz
         nominal_ns = NS / self._rate_hz
