@@ -1,5 +1,6 @@
 """The cadence meter over its figures and the memory strip, fed from one snapshot [ui]."""
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.live.snapshot import Snapshot
@@ -11,6 +12,8 @@ class CadenceView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.meter = QWidget()
+        self.meter.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.meter.setAccessibleName("Cadence meter")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)

@@ -82,6 +82,7 @@ class Controls(QWidget):
             self.talk.setToolTip("Begin a conversation" if at_rest else "End it; its log stays")
             self.talk.setProperty("running", not at_rest)
             self.talk.style().polish(self.talk)
+            self.talk.updateGeometry()
         self.talk.setEnabled(snapshot.phase is not Phase.STOPPING)
         for button in (self.hold, self.stop_speaking, self.restart):
             if button.isEnabled() != live:

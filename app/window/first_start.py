@@ -59,6 +59,9 @@ def weight_lines(model: str) -> tuple[WeightLine, ...]:
     return tuple(lines)
 
 
+Look = Callable[[str], tuple[WeightLine, ...]]
+
+
 class FirstStart(Page):
     """Three steps.
 
@@ -70,7 +73,7 @@ class FirstStart(Page):
     finished: SignalInstance = Signal()  # type: ignore[assignment]  # on to the talk page
     told: SignalInstance = Signal(str)  # type: ignore[assignment]  # a step's name, for a screen reader
 
-    def __init__(self, desk: Desk, look: Callable[[str], tuple[WeightLine, ...]] = weight_lines) -> None:
+    def __init__(self, desk: Desk, look: Look = weight_lines) -> None:
         super().__init__()
         self._desk, self._look = desk, look
         self._asked = False  # whether this page has begun a conversation

@@ -15,7 +15,22 @@ from PySide6.QtWidgets import QApplication
 _LEFT_BEHIND = (QEvent.Type.ApplicationDeactivate, QEvent.Type.WindowDeactivate)
 
 # Keys that move about or press what has the focus: bound to anything else, they would take the keyboard away.
-RESERVED = ("Tab", "Shift+Tab", "Return", "Enter", "Up", "Down", "Left", "Right", "F1", "Alt+F4", "Ctrl+Q")
+RESERVED = (
+    "Tab",
+    "Shift+Tab",
+    "Return",
+    "Enter",
+    "Up",
+    "Down",
+    "Left",
+    "Right",
+    "Alt+F4",
+    "Ctrl+Q",
+    "Ctrl+1",
+    "Ctrl+2",
+    "Ctrl+3",
+    "Ctrl+4",
+)
 
 
 def pressed(event: QKeyEvent) -> QKeySequence:

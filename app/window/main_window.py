@@ -5,14 +5,14 @@ Nothing here waits: commands return at once, and files are read elsewhere. [ui]
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import keys
 from app.window.announcements import Announcement, Announcer, announce
 from app.window.desk import Desk
 from app.window.devices_page import DevicesPage
-from app.window.first_start import FirstStart
+from app.window.first_start import FirstStart, Look, weight_lines
 from app.window.sessions_page import SessionsPage
 from app.window.settings_page import SettingsPage
 from app.window.status_line import StatusLine
@@ -30,9 +30,10 @@ class MainWindow(QWidget):
 
     Args:
         desk: Everything that it shows and commands.
+        look: Tells a model's weights to the first start; slow.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, look: Look = weight_lines) -> None:
         super().__init__()
         self._desk = desk
         self._announcer = Announcer()
@@ -41,7 +42,7 @@ class MainWindow(QWidget):
         self.resize(*USUAL)
         self.talk, self.sessions = TalkPage(desk), SessionsPage(desk)
         self.devices, self.settings = DevicesPage(desk), SettingsPage(desk)
-        self.first_start = FirstStart(desk)
+        self.first_start = FirstStart(desk, look)
         self.status = StatusLine(desk)
         self.tabs = QTabBar()
         self.tabs.setAccessibleName("Pages")
@@ -78,6 +79,7 @@ class MainWindow(QWidget):
         self._timer.timeout.connect(self.poll)
         if desk.settings.first_start_done:
             self.go_to(0)
+            self.talk.controls.talk.setFocus()
         else:
             self.show_first_start()
         self.restoreGeometry(QByteArray.fromBase64(desk.settings.window.encode("ascii", "replace")))
@@ -140,7 +142,6 @@ class MainWindow(QWidget):
         self._pages[self.pages.currentIndex()].leave()
         self._desk.keep(window=bytes(self.saveGeometry().toBase64().data()).decode("ascii"))
         super().closeEvent(event)
-        QApplication.quit()
 
     def changeEvent(self, event: QEvent) -> None:
         """Poll at once when it comes back into view."""

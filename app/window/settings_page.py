@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QSignalBlocker, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QCheckBox, QComboBox, QKeySequenceEdit, QPushButton
+from PySide6.QtWidgets import QCheckBox, QComboBox, QKeySequenceEdit, QLineEdit, QPushButton
 
 from app import __version__
 from app.live.settings import Settings, Theme
@@ -32,6 +32,11 @@ class KeyEdit(QKeySequenceEdit):
         self.field = field
         self.setMaximumSequenceLength(1)
         self.setClearButtonEnabled(False)
+
+    def name(self, name: str) -> None:
+        """For a screen reader, of which some tell the field within."""
+        for widget in (self, *self.findChildren(QLineEdit)):
+            widget.setAccessibleName(name)
 
 
 class SettingsPage(Page):
@@ -87,7 +92,7 @@ class SettingsPage(Page):
         card = Card("Keys")
         self.keys = {field: KeyEdit(field) for field in KEYS}
         for field, edit in self.keys.items():
-            edit.setAccessibleName(f"Key: {KEYS[field].replace('&', '')}")
+            edit.name(f"Key: {KEYS[field].replace('&', '')}")
             card.labelled(KEYS[field], edit, row(edit, 1))
             edit.editingFinished.connect(lambda edit=edit: self._rebind(edit))
         self.key_says = text(name="alarm")

@@ -1,14 +1,14 @@
 """The talk page: buttons, the cadence meter with its figures and memory, levels and transcript [ui]."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QSplitter, QVBoxLayout, QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import words
 from app.window.cadence_view import CadenceView
 from app.window.controls import Controls
 from app.window.desk import Desk
-from app.window.layouts import Card
+from app.window.layouts import Card, row
 from app.window.level_meter import LevelMeter
 from app.window.transcript import Transcript
 from engine.models import registry
@@ -42,23 +42,14 @@ class TalkPage(QWidget):
             self.listening.addItem(words.LISTENING[mode], mode)
         self.transcript = Transcript()
 
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self.controls)
-        top.addStretch(1)
-        for words_, box in (("Model", self.model), ("Runtime", self.runtime)):
-            box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            box.setAccessibleName(words_)
-            label = QLabel(words_)
-            label.setObjectName("faint")
-            label.setBuddy(box)
-            top.addWidget(label)
-            top.addWidget(box)
-        self.listening.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.listening.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.listening.setMinimumContentsLength(14)
+        self.runtime.setAccessibleName("Runtime")
         self.listening.setAccessibleName("When the microphone is heard")
+        for box in (self.model, self.runtime, self.listening):
+            box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(6)
         levels = Card()
+        levels.labelled("Model", self.model, row(self.model, self.runtime))
         levels.labelled("Microphone", self.heard)
         levels.labelled("Speaker", self.sounded)
         levels.labelled("Listening", self.listening)
@@ -78,7 +69,7 @@ class TalkPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 12)
         layout.setSpacing(12)
-        layout.addLayout(top)
+        layout.addLayout(row(self.controls, 1))
         layout.addWidget(split, 1)
 
         self.model.activated.connect(lambda index: desk.change(model=self.model.itemData(index)))

@@ -1,7 +1,6 @@
 """Conversations as they may stand, made up: what screenshots show and tests look at."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def lines(count: int = len(_TALK)) -> tuple[Line, ...]:
 
 def talking(seconds: int = 64, *, overruns: bool = False, sounding: bool = True) -> Snapshot:
     """In the middle of a conversation."""
-    records: Sequence[Record] = conversation(seconds, seed=3, overruns=overruns, speed=1.1 if overruns else 0.9)
+    records = conversation(seconds, seed=3, overruns=overruns, speed=1.1 if overruns else 0.9)
     if overruns:
         records = [_late(record) for record in records]
     units = tuple(record for record in records if isinstance(record, UnitRecord))

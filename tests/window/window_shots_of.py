@@ -6,108 +6,57 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent
-
-from app.live.sessions import LOG, RECORDING, Sessions
-from app.live.settings import SettingsFile, Theme
+from app.live.settings import Theme
 from app.live.snapshot import Snapshot, Trial
-from app.window.desk import Desk
-from app.window.first_start import WeightLine
-from app.window.main import dress, make_application
-from app.window.main_window import MainWindow
-from tests.made_up_sessions import conversation, header, write
 from tests.window import scenes
-from tests.window.fake_conversation import FakeConversation
+from tests.window.rig import Rig, write_sessions
 
 USUAL, SMALL = (1180, 760), (900, 600)
 
-WEIGHTS = (
-    WeightLine("hearing: Whisper tiny.en, 37.8 million parameters, float16", "MIT", 77_668_285, False),
-    WeightLine("voice activity: Silero VAD at 16 kHz, float32", "MIT", 11_317_527, True),
-    WeightLine("words: SmolLM2-135M, 4 bits", "Apache-2.0", 98_000_000, False),
-    WeightLine(
-        "voice, a stop-gap: Piper en_US joe medium, 15.7 million parameters, 22.05 kHz",
-        "CC0-1.0 by its model card",
-        63_200_000,
-        False,
-        "fine-tuned from the voice 'lessac', whose recordings are licensed for research only: for your own use",
-    ),
-)
+Prepare = Callable[[Rig], None]
 
 
-class Studio:
-    """A window whose conversation stands as a shot wants it."""
-
-    def __init__(self, folder: Path, look: str) -> None:
-        self.application = make_application()
-        self.conversation = FakeConversation()
-        settings = SettingsFile(folder / "settings.json")
-        settings.change(theme=Theme(look), first_start_done=True)
-        self.sessions = folder / "sessions"
-        self._write_sessions()
-        self.desk = Desk(self.conversation, settings, Sessions(self.sessions))
-        dress(self.application, self.desk)
-        self.window = MainWindow(self.desk)
-        self.window.first_start._look = lambda _: WEIGHTS
-        self.window.show()
-
-    def settle(self) -> None:
-        """Let queued work and layouts come to rest."""
-        for _ in range(4):
-            self.window.poll()
-            self.desk.background.wait()
-            QCoreApplication.processEvents()
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-
-    def shoot(self, path: Path, size: tuple[int, int] = USUAL) -> None:
-        self.window.resize(*size)
-        self.settle()
-        self.window.grab().save(str(path))
-
-    def _write_sessions(self) -> None:
-        for day, seconds, overruns, recorded in ((1, 312, False, True), (2, 74, True, False), (3, 1290, False, False)):
-            folder = self.sessions / f"2026-12-0{day} 1{day}-04-31.123"
-            folder.mkdir(parents=True)
-            head = header(runtime="stock" if overruns else "cadence")
-            write(folder / LOG, conversation(seconds, seed=day, overruns=overruns), head)
-            if recorded:
-                (folder / RECORDING).write_bytes(b"")
+def shoot(rig: Rig, path: Path, size: tuple[int, int]) -> None:
+    """Save the window as it is."""
+    rig.window.resize(*size)
+    rig.settle()
+    rig.window.grab().save(str(path))
 
 
-def page(index: int, snapshot: Snapshot, prepare: Callable[[Studio], None] | None = None) -> Callable[[Studio], None]:
-    def show(studio: Studio) -> None:
-        studio.conversation.now = snapshot
-        studio.window.go_to(index)
+def page(index: int, snapshot: Snapshot, prepare: Prepare | None = None) -> Prepare:
+    def show(rig: Rig) -> None:
+        rig.conversation.now = snapshot
+        rig.window.go_to(index)
         if prepare:
-            prepare(studio)
+            prepare(rig)
 
     return show
 
 
-def first_start(step: int, snapshot: Snapshot) -> Callable[[Studio], None]:
-    def show(studio: Studio) -> None:
-        studio.conversation.now = snapshot
-        studio.window.show_first_start()
-        studio.window.first_start.go_to(step)
+def first_start(step: int, snapshot: Snapshot) -> Prepare:
+    def show(rig: Rig) -> None:
+        rig.conversation.now = snapshot
+        rig.window.show_first_start()
+        rig.window.first_start.go_to(step)
 
     return show
 
 
-def replay(studio: Studio) -> None:
-    studio.settle()
-    studio.window.sessions.list.setCurrentIndex(studio.window.sessions.list.model().index(1, 0))
-    studio.window.sessions.open.click()
-    studio.settle()
-    studio.window.sessions.replay.pause()
-    studio.window.sessions.replay.seek.setValue(55)
+def replay(rig: Rig) -> None:
+    rig.settle()
+    rig.window.sessions.list.setCurrentIndex(rig.window.sessions.list.model().index(1, 0))
+    rig.window.sessions.open.click()
+    rig.settle()
+    rig.window.sessions.replay.pause()
+    rig.window.sessions.replay.seek.setValue(55)
 
 
-def echo_found(studio: Studio) -> None:
-    studio.window.devices.panel.try_button.setChecked(True)
+def echo_found(rig: Rig) -> None:
+    rig.window.devices.panel.try_button.setChecked(True)
 
 
 OPEN = Snapshot(microphone=scenes.MICROPHONE, speaker=scenes.SPEAKER, trial=Trial(False, 14.0))
-SHOTS: dict[str, tuple[Callable[[Studio], None], tuple[int, int]]] = {
+SHOTS: dict[str, tuple[Prepare, tuple[int, int]]] = {
     "talk-idle": (page(0, Snapshot()), USUAL),
     "talk-fetching": (page(0, scenes.fetching()), USUAL),
     "talk-loading": (page(0, scenes.loading()), USUAL),
@@ -152,11 +101,12 @@ def main(out: str, look: str, scale: str, *only: str) -> int:
         for name, (show, size) in SHOTS.items():
             if only and name not in only:
                 continue
-            studio = Studio(Path(tempfile.mkdtemp(dir=folder)), look)
-            show(studio)
-            studio.shoot(Path(out) / f"{name}-{look}-{scale}00.png", size)
-            studio.window.close()
-            studio.desk.background.close()
+            home = Path(tempfile.mkdtemp(dir=folder))
+            write_sessions(home / "sessions")
+            rig = Rig(home, theme=Theme(look))
+            show(rig)
+            shoot(rig, Path(out) / f"{name}-{look}-{scale}00.png", size)
+            rig.close()
     return 0
 
 

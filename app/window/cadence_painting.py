@@ -1,0 +1,241 @@
+"""Paints the cadence meter: what stands still until a unit is done, and the bar that fills meanwhile. [ui]."""
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.window import cadence_words as words
+from app.window.cadence_layout import BAR_SHARE, Layout
+from app.window.cadence_legend import paint_text
+from app.window.cadence_model import Bar
+from app.window.cadence_pieces import (
+    LEAST_PIECE_MS,
+    MARK,
+    Scene,
+    paint_cut,
+    paint_event,
+    paint_gap,
+    paint_other,
+    paint_pieces,
+    paint_triangle,
+    paint_waiting,
+)
+from app.window.theme import SPACES, mixed
+from engine.cadence.rows import OTHER, WAITING
+from engine.phrases import spoken
+
+GRID_CADENCES = (0.0, 0.25, 0.5, 0.75)
+LATE_LABELS = 5  # in words, on the worst; more would run into each other
+TIME_STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300)
+
+
+def paint_still(painter: QPainter, scene: Scene) -> None:
+    """Everything but the bar under way."""
+    _paint_grid(painter, scene)
+    _paint_highlights(painter, scene)
+    bars = scene.model.bars
+    _paint_spans(painter, scene, [(index, bar) for index, bar in enumerate(bars)])
+    _paint_lanes(painter, scene, bars)
+    _paint_deadline(painter, scene)
+    _paint_late(painter, scene, bars)
+    paint_text(painter, scene)
+
+
+def paint_running(painter: QPainter, scene: Scene) -> None:
+    """The bar under way, over what stands still: how much of its time has gone by, and what has been done in it."""
+    bar = scene.model.running
+    if bar is None:
+        return
+    index, layout, colours = len(scene.model.bars), scene.layout, scene.colours
+    box = bar_box(layout, index)
+    if bar.elapsed_ms is not None:
+        top = layout.y(min(bar.fraction(bar.elapsed_ms), 1.0))
+        gone = QRectF(box.left(), top, box.width(), layout.plot.bottom() - top)
+        painter.fillRect(gone, QColor(mixed(colours.base, colours.ink, 0.12)))
+        painter.fillRect(QRectF(gone.left(), top - 1, gone.width(), 2), QColor(colours.faint))
+    _paint_spans(painter, scene, [(index, bar)])
+    _paint_deadline(painter, scene, layout.column(index))
+    if bar.late:
+        _paint_mark(painter, scene, index, bar)
+
+
+def running_box(layout: Layout, index: int) -> QRectF:
+    """What `paint_running` may touch."""
+    return layout.column(index).adjusted(-MARK, -MARK * 2, MARK, 0)
+
+
+def bar_box(layout: Layout, index: int) -> QRectF:
+    """A bar's left and right, on whole pixels so that it is crisp, over the plot's height."""
+    column = layout.column(index)
+    left = round(column.center().x() - column.width() * BAR_SHARE / 2)
+    width = max(1, round(column.width() * BAR_SHARE))
+    return QRectF(left, layout.plot.top(), width, layout.plot.height())
+
+
+def _paint_grid(painter: QPainter, scene: Scene) -> None:
+    layout, colours = scene.layout, scene.colours
+    metrics = QFontMetricsF(scene.fonts.small)
+    cadence_ms = next((bar.cadence_ms for bar in reversed(scene.model.bars)), 1000.0)
+    if any(bar.units > 1 for bar in scene.model.bars):
+        cadence_ms = 1000.0  # a bar is a second of units
+    painter.setFont(scene.fonts.small)
+    crowded = layout.plot.height() * 0.25 / layout.top < metrics.height() * 1.2
+    for cadences in GRID_CADENCES:
+        y = round(layout.y(cadences)) + 0.5
+        grid = colours.faint if cadences == 0 else mixed(colours.base, colours.ink, 0.16)
+        painter.setPen(QPen(QColor(grid), 1))
+        painter.drawLine(QLineF(layout.plot.left(), y, layout.plot.right(), y))
+        if not crowded or cadences in (0.0, 0.5):
+            painter.setPen(QColor(colours.faint))
+            _left_of_plot(painter, layout, y, _seconds(cadences * cadence_ms), metrics)
+    painter.setPen(QColor(colours.ink))
+    _left_of_plot(painter, layout, layout.y(1.0), _seconds(cadence_ms), metrics)
+
+
+def _left_of_plot(painter: QPainter, layout: Layout, y: float, text: str, metrics: QFontMetricsF) -> None:
+    box = QRectF(0, y - metrics.height() / 2, layout.plot.left() - SPACES.medium, metrics.height())
+    painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+def _seconds(ms: float) -> str:
+    return "0" if ms == 0 else f"{ms / 1000:.3g} s"
+
+
+def _paint_highlights(painter: QPainter, scene: Scene) -> None:
+    """The column under the mouse, and the chosen one with a frame."""
+    model, layout, colours = scene.model, scene.layout, scene.colours
+    for bar, share in ((model.pointed, 0.10), (model.chosen, 0.18)):
+        if bar is not None:
+            column = layout.column(model.bars.index(bar))
+            painter.fillRect(column, QColor(mixed(colours.base, colours.accent, share)))
+    if model.chosen is not None:
+        frame = layout.column(model.bars.index(model.chosen))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(colours.accent), SPACES.ring if scene.focused else SPACES.hair))
+        painter.drawRect(frame.adjusted(-0.5, -0.5, 0.5, 1.5))
+
+
+def _paint_deadline(painter: QPainter, scene: Scene, over: QRectF | None = None) -> None:
+    """The line, over the whole plot or over one column."""
+    layout = scene.layout
+    y = round(layout.y(1.0))
+    box = over or layout.plot.adjusted(-SPACES.small, 0, SPACES.small, 0)
+    painter.fillRect(QRectF(box.left(), y - 1, box.width(), 2), QColor(scene.colours.ink))
+
+
+def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]]) -> None:
+    """Each stage's pieces at once, an edge about each; other work is hollow, waiting hatched."""
+    layout, colours = scene.layout, scene.colours
+    pieces: dict[str, list[QRectF]] = {}
+    cut: list[QRectF] = []
+    for index, bar in bars:
+        box = bar_box(layout, index)
+        bottom = layout.plot.bottom()
+        for span in bar.spans:
+            if span.name in (OTHER, WAITING) and span.end_ms - span.start_ms < LEAST_PIECE_MS:
+                continue
+            top = round(layout.y(bar.fraction(span.end_ms)))
+            below = min(round(layout.y(bar.fraction(span.start_ms))), round(bottom))
+            pieces.setdefault(span.name, []).append(QRectF(box.left(), top, box.width(), max(1, below - top)))
+        if bar.height > layout.top:
+            cut.append(box)
+    painter.setPen(Qt.PenStyle.NoPen)
+    for name, boxes in pieces.items():
+        number = scene.model.number(name)
+        if number is not None:
+            paint_pieces(painter, boxes, colours, number)
+        elif name == WAITING:
+            paint_waiting(painter, boxes, colours)
+        else:
+            paint_other(painter, boxes, colours)
+    for box in cut:
+        paint_cut(painter, box, colours)
+
+
+def _paint_lanes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+    """Who spoke, when an answer began and after how long, where a gap was heard; the time beneath."""
+    layout = scene.layout
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for index, bar in enumerate(bars):
+        column = layout.column(index)
+        box = QRectF(column.left(), layout.events.top(), column.width(), layout.events.height())
+        paint_event(painter, box, bar.event, scene.colours)
+        if bar.gap_ms:
+            paint_gap(painter, box, scene.colours)
+    if layout.notes.height():
+        _paint_notes(painter, scene, bars)
+    _paint_times(painter, scene, bars)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def _paint_notes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+    """How long each answer was waited for, under its first bar, as far as there is room."""
+    layout = scene.layout
+    metrics = QFontMetricsF(scene.fonts.small)
+    painter.setFont(scene.fonts.small)
+    painter.setPen(QColor(scene.colours.faint))
+    free_x = layout.plot.left()
+    for index, bar in enumerate(bars):
+        x = layout.column(index).left()
+        if bar.delay_ms is None or x < free_x:
+            continue
+        text = f"{bar.delay_ms / 1000:.1f} s"
+        box = QRectF(x, layout.notes.top(), metrics.horizontalAdvance(text) + 2, layout.notes.height())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+        free_x = box.right() + SPACES.small
+
+
+def _paint_times(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+    """Round times under their bars, as many as fit."""
+    if not bars:
+        return
+    layout = scene.layout
+    metrics = QFontMetricsF(scene.fonts.small)
+    painter.setFont(scene.fonts.small)
+    painter.setPen(QColor(scene.colours.faint))
+    wide = metrics.horizontalAdvance(words.clock(bars[-1])) + SPACES.large
+    spanned_s = max(1e-3, (bars[-1].arrival_ns - bars[0].arrival_ns) / 1e9) / max(1, len(bars) - 1)
+    step_s = next((step for step in TIME_STEPS_S if step / spanned_s * layout.column_width >= wide), TIME_STEPS_S[-1])
+    before = None
+    for index, bar in enumerate(bars):
+        tick, before = bar.arrival_ns // 1_000_000_000 // step_s, before if index else None
+        if (before is None and bar.arrival_ns // 1_000_000_000 % step_s == 0) or (before is not None and tick > before):
+            middle = layout.column(index).center().x()
+            box = QRectF(middle - wide, layout.times.top(), wide * 2, layout.times.height())
+            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter, words.clock(bar))
+        before = tick
+
+
+def _paint_late(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+    """A mark on every late bar; in words on the worst, as far as there is room."""
+    late = [(index, bar) for index, bar in enumerate(bars) if bar.late]
+    for index, bar in late:
+        _paint_mark(painter, scene, index, bar)
+    metrics = QFontMetricsF(scene.fonts.small)
+    painter.setFont(scene.fonts.small)
+    taken: list[QRectF] = []
+    for index, bar in sorted(late, key=lambda pair: pair[1].slack_ms or 0.0)[:LATE_LABELS]:
+        text = f"{spoken(-(bar.slack_ms or 0.0))} late"
+        width, column = metrics.horizontalAdvance(text) + 6, scene.layout.column(index)
+        bottom = _mark_top(scene.layout, bar) + MARK
+        box = QRectF(column.center().x() + MARK, bottom - metrics.height(), width, metrics.height())
+        if box.right() > scene.layout.plot.right():
+            box.moveRight(column.center().x() - MARK)
+        if any(box.adjusted(-2, 0, 2, 0).intersects(other) for other in taken):
+            continue
+        taken.append(box)
+        painter.fillRect(box, QColor(scene.colours.base))
+        painter.setPen(QColor(scene.colours.alarm))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def _mark_top(layout: Layout, bar: Bar) -> float:
+    """Above the bar, and above the deadline where the bar itself is not (units late within their second)."""
+    return layout.y(max(bar.height, 1.0)) - MARK - 3
+
+
+def _paint_mark(painter: QPainter, scene: Scene, index: int, bar: Bar) -> None:
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    paint_triangle(painter, bar_box(scene.layout, index).center().x(), _mark_top(scene.layout, bar), scene.colours)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

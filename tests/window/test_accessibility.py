@@ -1,0 +1,152 @@
+"""Every page can be used unseen and without a mouse: roles, names, values, and a Tab key that gets anywhere."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.live.snapshot import Listening, Snapshot, Trial
+from tests.window import scenes
+from tests.window.rig import Rig, heard, name_of, write_sessions
+
+ROLE = QAccessible.Role
+WITH_VALUE = {ROLE.ComboBox, ROLE.Slider, ROLE.ProgressBar, ROLE.Indicator}
+NAMED = {*WITH_VALUE, ROLE.Button, ROLE.CheckBox, ROLE.StaticText, ROLE.EditableText}
+PAGES = ("talk", "sessions", "devices", "settings", "first start 1", "first start 2", "first start 3")
+
+ROW = 14  # pixels: controls whose middles are nearer than that are in one row
+
+
+@pytest.fixture
+def rig(qtbot: QtBot, tmp_path: Path) -> Iterator[Rig]:
+    write_sessions(tmp_path / "sessions")
+    rig = Rig(tmp_path, listening=Listening.HOLD)
+    yield rig
+    rig.close()
+
+
+def go(rig: Rig, page: str, snapshot: Snapshot) -> None:
+    rig.conversation.now = snapshot
+    if page.startswith("first start"):
+        rig.window.show_first_start()
+        rig.window.first_start.go_to(int(page[-1]) - 1)
+    else:
+        rig.window.go_to(PAGES.index(page))
+    rig.settle()
+
+
+def walked(rig: Rig, backward: bool = False) -> list[QWidget]:
+    """What the Tab key reaches, from the first control on until it comes round again."""
+    found: list[QWidget] = []
+    for _ in range(80):
+        rig.click(Qt.Key.Key_Backtab if backward else Qt.Key.Key_Tab)
+        focused = rig.focused
+        if focused in found:
+            return found
+        found.append(focused)
+    raise AssertionError(f"Tab never comes round: {[name_of(widget) for widget in found]}")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("snapshot", [Snapshot(), scenes.talking(), scenes.fetching(), scenes.failed()])
+def test_whatever_takes_the_focus_has_a_role_a_name_and_a_value(rig: Rig, page: str, snapshot: Snapshot) -> None:
+    go(rig, page, snapshot)
+    for each in heard(rig.window):
+        assert each.role is not ROLE.NoRole, each
+        part = each.part_of in (ROLE.Tree, ROLE.List, ROLE.Table, ROLE.ComboBox)
+        if (each.focusable or each.role in NAMED) and not part:
+            assert each.name or (each.role is ROLE.StaticText and not each.text), each
+        if each.role in WITH_VALUE:
+            assert each.value, each
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("snapshot", [Snapshot(), scenes.talking()])
+def test_the_tab_key_reaches_every_control_once_and_goes_round_both_ways(
+    rig: Rig, page: str, snapshot: Snapshot
+) -> None:
+    go(rig, page, snapshot)
+    forward = walked(rig)
+    reached = set(forward) | {widget.focusProxy() for widget in forward if widget.focusProxy()}
+    wanted = {
+        widget
+        for widget in rig.window.findChildren(QWidget)
+        if widget.isVisible()
+        and widget.isEnabled()
+        and widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and widget.focusProxy() is None
+        and not widget.objectName().startswith("Scroll")
+    }
+    assert wanted - reached == set(), [name_of(widget) for widget in wanted - reached]
+    backward = walked(rig, backward=True)
+    assert set(backward) == set(forward)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("snapshot", [Snapshot(), scenes.talking()])
+def test_the_tab_key_goes_down_each_column_as_one_reads(rig: Rig, page: str, snapshot: Snapshot) -> None:
+    """Within the controls of one container, the next is below or to the right of the one before."""
+    go(rig, page, snapshot)
+    order = walked(rig)
+    top = min(place(rig, widget).y() for widget in order)
+    first = min((w for w in order if place(rig, w).y() < top + ROW), key=lambda widget: place(rig, widget).x())
+    order = order[order.index(first) :] + order[: order.index(first)]
+    for before, after in pairwise(order):
+        if before.parentWidget() is after.parentWidget():
+            down = place(rig, after) - place(rig, before)
+            assert down.y() >= ROW or (abs(down.y()) < ROW and down.x() > 0), (name_of(before), name_of(after))
+
+
+def place(rig: Rig, widget: QWidget) -> QPoint:
+    """The middle of a control."""
+    return widget.mapTo(rig.window, widget.rect().center())
+
+
+def value_of(widget: QWidget) -> str:
+    return QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Value)
+
+
+def test_a_mouse_click_leaves_the_focus_where_it_was(rig: Rig, qtbot: QtBot) -> None:
+    go(rig, "talk", scenes.talking())
+    rig.window.talk.cadence.meter.setFocus()
+    for button in rig.window.talk.controls.findChildren(QAbstractButton):
+        if button.isVisible() and button is not rig.window.talk.controls.talk:
+            qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+            assert QApplication.focusWidget() is rig.window.talk.cadence.meter
+
+
+def test_begun_by_key_the_focus_leaves_the_button_that_would_end_it(rig: Rig) -> None:
+    rig.window.talk.controls.talk.setFocus()
+    rig.click(Qt.Key.Key_Space)
+    assert rig.conversation.took("start")
+    assert rig.focused is rig.window.talk.cadence.meter
+
+
+def test_levels_are_told_in_words_and_clipping_is_not_colour_alone(rig: Rig) -> None:
+    go(rig, "talk", scenes.talking())
+    assert "decibels" in value_of(rig.window.talk.heard)
+    rig.show(microphone=replace(scenes.MICROPHONE, clipped=True, peak=1.0))
+    assert "too loud" in value_of(rig.window.talk.heard)
+    rig.show(microphone=replace(scenes.MICROPHONE, lost=True))
+    assert "lost" in value_of(rig.window.talk.heard)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("size", [(900, 600), (720, 480)])
+def test_nothing_is_cut_off_in_a_small_window(rig: Rig, page: str, size: tuple[int, int]) -> None:
+    trial = Snapshot(microphone=scenes.MICROPHONE, speaker=scenes.SPEAKER, trial=Trial(False, 12.0))
+    go(rig, page, scenes.talking() if page == "talk" else trial)
+    rig.window.resize(*size)
+    rig.settle()
+    assert (rig.window.width(), rig.window.height()) == size
+    for widget in rig.window.findChildren(QAbstractButton):
+        if widget.isVisible():
+            assert widget.width() >= widget.minimumSizeHint().width(), name_of(widget)
+            left = widget.mapTo(rig.window, widget.rect().topLeft()).x()
+            assert 0 <= left <= size[0] - widget.width(), name_of(widget)
