@@ -60,6 +60,8 @@ class AppOnCard:
             self.process.kill()
         self.process.wait()
         self._reader.join()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
     def wait_for(self, text: str, within_s: float = PATIENCE_S, after: int = 0) -> float:
         """Wait until a line holds `text`; returns when that was, in seconds since the start.

@@ -2,11 +2,10 @@
 
 A callback can come late but never early, so of every half second the block that came least late counts. Through these
 runs the line of least squares, over at most a minute, so that its slope settles to a few millionths. A sound server
-changes its ways as programs come and go, and hands on 20 ms sooner or later than before (measured on PulseAudio): what
-two windows in turn agree on is a change of ways, which the line follows at once and by which its slope learns nothing
-(followed little by little, it took three such changes for a drift of 550 millionths that then stayed). Frames that the
-driver lost show as a larger step, or as a small one after it has said so: from then on every block is late by them.
-Knows nothing of samples. Entered by [engine].
+changes its ways as programs come and go, and hands on 20 ms sooner or later than before, at once or over ten seconds
+(measured on PulseAudio): the line follows, but no window teaches its slope more than half a millisecond, so that it
+stays near what the quartz is. Frames that the driver lost show as a larger step, or as a small one after it has said
+so: from then on every block is late by them. Knows nothing of samples. Entered by [engine].
 """
 
 from engine.clock import NS
@@ -17,8 +16,8 @@ CAUTION = 4  # windows that the slope is believed later than the offset: the fir
 START_S = 0.5  # as a stream starts, a driver fills its buffers and tells times that do not hold
 STEP_NS = 60_000_000  # frames that are missing; less may be a change of ways
 FLAGGED_STEP_NS = 8_000_000  # the same, where the driver has said that it lost some
-JITTER_NS = 5_000_000  # what is more says nothing of the quartz
-MOST_DRIFT = 1e-3
+JITTER_NS = 500_000  # what is more says nothing of the quartz
+MOST_DRIFT = 5e-4
 
 
 class ClockLine:
@@ -40,7 +39,7 @@ class ClockLine:
         self._best: tuple[float, int] | None = None  # the least lateness of this window, and where
         self.worst_ns = 0  # how late the latest block of a window came, beside the least late: bursts
         self._worst_ns = 0.0  # of this window
-        self._off_ns = 0.0  # how far off the line the last window was, where that was more than jitter; else zero
+        self._early = False  # whether the last window was a step early
 
     @property
     def settled(self) -> bool:
@@ -90,16 +89,13 @@ class ClockLine:
     def _close_window(self, late_ns: float, at: int) -> int:
         step_ns = FLAGGED_STEP_NS if self._flagged_windows else STEP_NS
         self._flagged_windows = max(0, self._flagged_windows - 1)
-        before_ns, self._off_ns = self._off_ns, 0.0
-        if self._windows and late_ns > step_ns:
+        early, self._early = self._early, late_ns < -STEP_NS
+        if self._windows and (late_ns > step_ns or (early and self._early)):
             self._time_ns += late_ns
+            self._early = False
             return round(late_ns)
-        if self._windows and abs(late_ns) > JITTER_NS:
-            if abs(late_ns - before_ns) > JITTER_NS:
-                self._off_ns = late_ns  # one window may be chance; a second that agrees is none
-                return 0
-            self._time_ns += late_ns
-            return round(late_ns) if late_ns < -STEP_NS else 0
+        if self._early and self._windows:
+            return 0  # one block too early may be chance; a second is a step
         self._windows = min(self._windows + 1, MEMORY)
         n, cautious = self._windows, self._windows + CAUTION
         offset_gain = (4 * n - 2) / (n * (n + 1)) if n > 1 else 1.0
@@ -107,7 +103,8 @@ class ClockLine:
         expected_ns = self.time_ns(at)
         window_frames = WINDOW_S * self._rate_hz
         nominal_ns = NS / self._rate_hz
-        period_ns = self._period_ns + slope_gain * late_ns / window_frames
+        learned_ns = max(-JITTER_NS, min(late_ns, JITTER_NS))
+        period_ns = self._period_ns + slope_gain * learned_ns / window_frames
         self._position, self._time_ns = at, expected_ns + offset_gain * late_ns
         self._period_ns = max(nominal_ns * (1 - MOST_DRIFT), min(period_ns, nominal_ns * (1 + MOST_DRIFT)))
         return 0

@@ -30,7 +30,7 @@ def test_a_quartz_is_followed_whatever_the_jitter(drift_ppm, seed):
     line = ClockLine(RATE_HZ)
     steps, position, true_ns = run(line, 90, drift_ppm * 1e-6, lambda _: rng.exponential(3.0))
     assert steps == []
-    assert 1e6 * line.drift == pytest.approx(drift_ppm, abs=10)
+    assert 1e6 * line.drift == pytest.approx(drift_ppm, abs=15)
     assert line.time_ns(position) == pytest.approx(true_ns, abs=1.5e6)
 
 
@@ -59,10 +59,18 @@ def test_a_server_that_hands_on_sooner_or_later_than_before_has_lost_nothing(cha
     def late_ms(block):
         return rng.exponential(2.0) + [way_ms for at_s, way_ms in ways if at_s * RATE_HZ <= block * BLOCK][-1]
 
-    steps, position, true_ns = run(line, 100, drift_ppm * 1e-6, late_ms)
+    steps, position, true_ns = run(line, 120, drift_ppm * 1e-6, late_ms)
     assert all(abs(step) > 50 for step in steps)  # no less can be told from frames that are missing or too many
-    assert 1e6 * line.drift == pytest.approx(drift_ppm, abs=30)
-    assert line.time_ns(position) == pytest.approx(true_ns + ways[-1][1] * 1e6, abs=3e6)
+    assert 1e6 * line.drift == pytest.approx(drift_ppm, abs=250)
+    assert line.time_ns(position) == pytest.approx(true_ns + ways[-1][1] * 1e6, abs=6e6)
+
+
+def test_a_server_whose_hand_wanders_has_no_other_quartz():
+    """As PulseAudio was seen to: from 20 ms sooner it comes 2 ms later a second, and after eight back at once."""
+    for seconds in range(15, 195, 20):
+        line = ClockLine(RATE_HZ)
+        run(line, seconds, late_ms=lambda block: 40.0 if block < 400 else 20.0 + 0.04 * (block % 400))
+        assert abs(line.drift) < 60e-6
 
 
 def test_a_start_is_not_believed():
