@@ -41,6 +41,7 @@ from tests.quality.questions import Question, questions, understand
 from tests.virtual_card import VirtualCard
 
 NOISE = 2e-4  # of a room: exact zeros would be taken for a muted microphone
+SETTLE_S = 20  # PulseAudio changes its ways as the user's voice is connected
 PAUSE_S = 0.6  # of silence that parts two utterances
 LEAST_S = 0.7  # of an utterance that is sought
 NEAR_S = 0.5  # how far from where it should lie
@@ -67,10 +68,10 @@ class Found:
 def user_side(minutes: float) -> tuple[Audio, list[Asked]]:
     """What is said, and when: blocks of two minutes, whose questions take turns."""
     names = [question.file for question in questions()[0] if question.file not in (LONG_ANSWER, *HOURS)]
-    blocks, asked = list[Audio](), list[Asked]()
+    blocks, asked = [np.zeros(SETTLE_S * RATE_HZ, np.float32)], list[Asked]()
     for block in range(max(1, round(minutes * 60 / SECONDS))):
         audio, told = recording([*names[block % len(names) :], *names[: block % len(names)]])
-        shift_s = block * SECONDS
+        shift_s = SETTLE_S + block * SECONDS
         asked += [replace(one, start_s=one.start_s + shift_s, end_s=one.end_s + shift_s) for one in told]
         blocks.append(audio)
     whole = np.concatenate(blocks)
@@ -207,6 +208,7 @@ def hold(folder: Path, minutes: float, *, window: bool) -> dict[str, Any]:
         "threads": [min(look["threads"] for look in second_half), max(look["threads"] for look in second_half)],
         "cores_used": (looks[-1]["cpu_s"] - looks[0]["cpu_s"]) / (looks[-1]["at_s"] - looks[0]["at_s"]),
         "longest_stall_ms": watched["stalls_ms"],
+        "reached_s": watched["reached_s"],
         "said": said_by_app if code not in (0, 143) else [],
     }
 
@@ -316,6 +318,11 @@ def table(told: dict[str, Any]) -> str:
             "0",
         ),
         ("threads, least and most", " ".join(map(str, told["threads"])), "equal"),
+        (
+            "started: phases after so many seconds",
+            ", ".join(f"{what} {at_s:.1f}" for what, at_s in told["reached_s"].items()) or "-",
+            "loading 3, talking 8",
+        ),
         ("cores used", f"{told['cores_used']:.2f}", ""),
         (
             "longest stall of the window's loop",
@@ -344,7 +351,11 @@ def main() -> None:
     finally:
         if arguments.keep is not None:
             shutil.copytree(
-                folder, arguments.keep, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns("native")
+                folder,
+                arguments.keep,
+                dirs_exist_ok=True,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("native", ".asoundrc"),
             )
         shutil.rmtree(folder, ignore_errors=True)
     if arguments.json is not None:

@@ -31,6 +31,7 @@ class Watch:
         self.sound: Sound | None = None
         self.looks: list[dict[str, Any]] = []
         self.stalls_ms: dict[str, float] = {}
+        self.reached_s: dict[str, float] = {}  # seconds of the process's life until then
         self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
@@ -41,6 +42,10 @@ class Watch:
         self.sound = Sound(*arguments, **options)
         return self.sound
 
+    def reach(self, what: str) -> None:
+        """Something is there, for the first time or again."""
+        self.reached_s.setdefault(what, time.time() - psutil.Process().create_time())
+
     def stalled(self, phase: str, late_ms: float) -> None:
         """The window's loop came so late [ui]."""
         self.stalls_ms[phase] = max(late_ms, self.stalls_ms.get(phase, 0.0))
@@ -49,7 +54,7 @@ class Watch:
         """All that was seen."""
         self._ended.set()
         self._thread.join()
-        return {"looks": self.looks, "stalls_ms": self.stalls_ms}
+        return {"looks": self.looks, "stalls_ms": self.stalls_ms, "reached_s": self.reached_s}
 
     def _look(self) -> None:
         process = psutil.Process()
@@ -81,7 +86,7 @@ def watch_window(watch: Watch) -> None:
     class Watched(window.MainWindow):
         def begin(self) -> None:
             super().begin()
-            self._ticked = time.perf_counter()
+            self._ticked = 0.0
             self._ticker = QTimer(self, interval=TICK_MS, timerType=Qt.TimerType.PreciseTimer)
             self._ticker.timeout.connect(self._tick)
             self._ticker.start()
@@ -89,9 +94,11 @@ def watch_window(watch: Watch) -> None:
 
         def _tick(self) -> None:
             now = time.perf_counter()
-            late_ms, self._ticked = 1e3 * (now - self._ticked) - TICK_MS, now
-            if late_ms > TICK_MS:
-                watch.stalled(str(self._desk.conversation.snapshot().phase), late_ms)
+            before, self._ticked = self._ticked, now
+            phase = self._desk.conversation.snapshot().phase
+            watch.reach(str(phase))
+            if before:  # the loop's first round draws the window
+                watch.stalled(str(phase), 1e3 * (now - before) - TICK_MS)
 
     window.MainWindow = Watched
 
