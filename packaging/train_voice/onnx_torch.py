@@ -67,7 +67,7 @@ def _alike(pads: list[int]) -> int:
 
 
 def _conv(a: Attributes, x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
-    """One product with the columns: no search for a kernel at each new length, which would take longer than all else."""
+    """One product with the columns: no search for a kernel at each new length, which takes longer than all else."""
     if a["group"] != 1 or len(x) != 1:
         raise NotImplementedError("convolution in groups, or of a batch")
     (kernel,), (stride,), (dilation,), pad = a["kernel_shape"], a["strides"], a["dilations"], _alike(a["pads"])
@@ -312,9 +312,8 @@ class Graph:
         operator: Operator, read: Attributes, inputs: list[str], outputs: list[str], values: dict[str, Tensor]
     ) -> None:
         made = operator(read, *[values[name] if name else None for name in inputs])
-        for name, value in zip(outputs, made if isinstance(made, tuple) else (made,), strict=False):
-            if name:
-                values[name] = value
+        results = made if isinstance(made, tuple) else (made,)
+        values.update({name: value for name, value in zip(outputs, results, strict=False) if name})
 
     def _fuse_weights(self) -> None:
         """Quantised products get their float weights once."""
