@@ -25,14 +25,16 @@ from torch import Tensor
 from engine.clock import Rate
 from engine.models.layers.harmonics import draw_noise
 from engine.models.token2wav.checkpoint import Checkpoint
+from engine.models.token2wav.made_up import TINY, resized
 from engine.models.token2wav.sizes import Token2WavSizes
 from engine.models.token2wav.timelines import prompt_tokens, token2wav
 from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.plan import Launch, plan
 from engine.stage import Ticking, Timeline
-from tests.golden.driver import ReleasedDriver, same_caches
-from tests.golden.released_wheel import fetched_wheel, import_released
-from tests.golden.token2wav import TINY, random_modules, resized
+from engine.stock.caches import same_caches
+from engine.stock.driver import ReleasedDriver
+from engine.stock.package import fetched_wheel, import_released
+from tests.golden.token2wav import random_modules
 
 SCRIPT = "S17 " + "S " * 6 + "F13 L S8 S S F0"
 

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from engine.errors import CadenceError
-from tests.golden.released_wheel import fetched_wheel, import_released
+from engine.stock.package import fetched_wheel, import_released
 
 
 @pytest.fixture(scope="session")
 def released() -> types.SimpleNamespace:
-    """The released modules; see `tests.golden.released_wheel.import_released`."""
+    """The released modules; see `engine.stock.package.import_released`."""
     try:
         wheel = fetched_wheel()
     except CadenceError as error:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from engine.models.layers.conformer import ConformerEncoder, ConformerSizes, ConformerStates
 from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
-from tests.golden.token2wav import TINY, random_modules
+from engine.models.token2wav.made_up import TINY
+from tests.golden.token2wav import random_modules
 
 CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")

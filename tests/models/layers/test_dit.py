@@ -9,7 +9,8 @@ from engine.models.layers.dit import Dit, DitStates, _Block, _Convolutions
 from engine.models.layers.euler import GuidedEuler
 from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Named
-from tests.golden.token2wav import TINY, random_modules
+from engine.models.token2wav.made_up import TINY
+from tests.golden.token2wav import random_modules
 
 CPU = torch.device("cpu")
 pytestmark = pytest.mark.usefixtures("one_thread")

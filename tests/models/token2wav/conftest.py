@@ -12,13 +12,14 @@ from engine.arena import HostArena
 from engine.clock import Rate
 from engine.models.layers.harmonics import draw_noise
 from engine.models.token2wav.checkpoint import Checkpoint
+from engine.models.token2wav.made_up import TINY, resized
 from engine.models.token2wav.timelines import token2wav
 from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.plan import Launch, Plan, plan
 from engine.plan.advance import SHIFT
 from engine.stage import Ticking, Timeline
-from tests.golden.driver import ReleasedDriver
-from tests.golden.token2wav import TINY, random_modules, resized
+from engine.stock.driver import ReleasedDriver
+from tests.golden.token2wav import random_modules
 
 STEPS = 3
 

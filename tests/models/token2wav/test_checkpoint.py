@@ -10,10 +10,10 @@ import torch
 from engine.errors import BadWeights, MissingWeights
 from engine.models.layers.hift import HiftSizes
 from engine.models.token2wav.checkpoint import Checkpoint, load_checkpoint
+from engine.models.token2wav.made_up import TINY
 from engine.models.token2wav.shapes import flow_shapes, vocoder_shapes
 from engine.models.token2wav.sizes import FlowSizes
 from tests.golden.flow_yaml import RELEASED, TINY_YAML
-from tests.golden.token2wav import TINY
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")

