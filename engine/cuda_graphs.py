@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from engine.clock import Clock
+from engine.errors import NoRoom
 from engine.replay import CannotCapture, Timed
 from engine.step import Step
 
-SetAside = Callable[[], AbstractContextManager[Any]]
+SetAside = Callable[[str], AbstractContextManager[Any]]  # of a stage
 
 
 class CudaGraph:
@@ -53,13 +54,16 @@ class CudaPool:
         inputs = tuple(given.clone() for given in step.inputs)
         self._stream.wait_stream(torch.cuda.current_stream())
         try:
-            with self._set_aside(), torch.cuda.stream(self._stream):
+            with self._set_aside(step.stage), torch.cuda.stream(self._stream):
                 step.run(*inputs)
                 self._stream.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=self._handle, stream=self._stream, capture_error_mode="thread_local"):
                 result = step.run(*inputs)
-        except RuntimeError as error:  # out of memory is one, as is an operation that no graph can hold
+        except (
+            RuntimeError,
+            NoRoom,
+        ) as error:  # torch's out of memory is one, as is an operation that no graph can hold
             raise CannotCapture(" ".join(str(error).split("\n", 1)[0].split())) from error
         torch.cuda.current_stream().wait_stream(self._stream)
         self._graphs.append(graph)
@@ -79,7 +83,8 @@ class CudaGraphs:
 
     Args:
         device: Where the work is.
-        set_aside: While it is entered, what is written to states goes nowhere; as the device arena's `set_aside`.
+        set_aside: Of a stage; while it is entered, all of its states may be written and nothing of it stays, as the
+            device arena's `set_aside`.
         clock: The host's.
     """
 

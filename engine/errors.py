@@ -35,6 +35,10 @@ class BadLog(AskedWrongly):
     """A timing log that cannot be read."""
 
 
+class MissingPart(CadenceError):
+    """An optional part of the program, or a device that it would drive, is not on this machine."""
+
+
 class MissingWeights(CadenceError):
     """Weights that a model needs are not on this machine."""
 

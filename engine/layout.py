@@ -41,6 +41,15 @@ class Block:
         return self.members[0].max_ticks * self.row_bytes
 
     @property
+    def end(self) -> int:
+        """Byte at which it ends when it is at its longest."""
+        return self.start + self.max_bytes
+
+    def is_of(self, stage: str) -> bool:
+        """Whether any of its states is of that stage."""
+        return any(state.name.startswith(f"{stage}.") for state in self.members)
+
+    @property
     def initial_bytes(self) -> int:
         """Bytes at the start and after a reset."""
         return self.members[0].initial * self.row_bytes

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.arena import HostArena
+from engine.arena import DeviceArena, HostArena
 from engine.clock import Rate
 from engine.errors import AskedWrongly, NoRoom
 from engine.memory.posix import PosixMemory
@@ -19,6 +19,7 @@ from engine.models.moshi import timelines as moshi
 from engine.models.step_audio2 import timelines as step_audio2
 from engine.plan import PlannedState, plan
 from engine.stage import After, AtLimit, Lifetime, Quota, StateSpec, T, Tail, Ticking, Timeline
+from tests.memory.made_up_device import MadeUpDevice
 from tests.memory.made_up_windows import MadeUpWindows
 
 SESSION_S = 1100
@@ -61,9 +62,20 @@ def growing_groups(plan) -> int:
     return len({state.group or state.name for state in plan.states if state.initial < state.max_ticks})
 
 
-def test_addresses_stand_still_over_a_thousand_units_and_a_reset():
+def device_arena(plan) -> DeviceArena:
+    return DeviceArena(plan, MadeUpDevice())
+
+
+ON_HOST_AND_DEVICE = pytest.mark.parametrize("make_arena", [
+    HostArena,
+    pytest.param(device_arena, marks=ON_LINUX),
+], ids=["host", "device"])  # fmt: skip
+
+
+@ON_HOST_AND_DEVICE
+def test_addresses_stand_still_over_a_thousand_units_and_a_reset(make_arena):
     planned = small_conversation()
-    arena = HostArena(planned)
+    arena = make_arena(planned)
     addresses = {state.name: arena.view(state.name).data_ptr() for state in planned.states}
     kept = dict.fromkeys(addresses)
     for n, unit in enumerate(run(arena, planned, 1000)):
@@ -82,20 +94,24 @@ def test_addresses_stand_still_over_a_thousand_units_and_a_reset():
 
 
 @ON_LINUX
-@pytest.mark.parametrize("reserve", [
-    PosixMemory,
-    lambda size: WindowsMemory(size, MadeUpWindows()),  # where touching what is not committed ends the process
-], ids=["posix", "windows"])  # fmt: skip
+@pytest.mark.parametrize(("make_arena", "granule"), [
+    (lambda plan: HostArena(plan, PosixMemory), PAGESIZE),
+    # Where touching what is not committed ends the process.
+    (lambda plan: HostArena(plan, lambda size: WindowsMemory(size, MadeUpWindows())), PAGESIZE),
+    (device_arena, MadeUpDevice.granule_bytes),
+], ids=["posix", "windows", "device"])  # fmt: skip
 @pytest.mark.parametrize("make", [
     small_conversation,
     lambda: plan(moshi.timelines()),
     lambda: plan(step_audio2.timelines(), script="LSF", session_s=60),
 ], ids=["small", "moshi", "step_audio2"])  # fmt: skip
-def test_committed_is_the_plans_bytes_and_four_pages_a_growing_group_and_resident_is_what_was_committed(make, reserve):
+def test_committed_is_the_plans_bytes_and_four_granules_a_growing_group_and_resident_is_what_was_committed(
+    make, make_arena, granule
+):
     planned = make()
-    arena = HostArena(planned, reserve)
+    arena = make_arena(planned)
     for unit in run(arena, planned, 5):
-        assert unit.bytes <= arena.committed_bytes <= unit.bytes + 4 * PAGESIZE * growing_groups(planned)
+        assert unit.bytes <= arena.committed_bytes <= unit.bytes + 4 * granule * growing_groups(planned)
         assert arena.resident_bytes == arena.committed_bytes
         for name, ticks in unit.needed.items():
             arena.view(name)[:ticks].fill_(1)
@@ -128,16 +144,18 @@ def test_a_reset_gives_memory_back_and_keeps_the_initial_ticks():
     assert not arena.view("encoder.keys")[:1500].any()
 
 
-def test_a_small_state_is_zero_again_after_a_reset():
+@ON_HOST_AND_DEVICE
+def test_a_small_state_is_zero_again_after_a_reset(make_arena):
     planned = plan((Timeline("a", Ticking(Rate(1)), "tick", states=(StateSpec("x", (T, 2), initial=1, limit=9),)),))
-    arena = HostArena(planned)
+    arena = make_arena(planned)
     arena.view("a.x")[:] = 3
     arena.reset(Lifetime.SESSION)
     assert arena.view("a.x").tolist() == [[3, 3]] + [[0, 0]] * (len(arena.view("a.x")) - 1)
 
 
-def test_a_view_is_handed_out_once():
-    arena = HostArena(small_conversation())
+@ON_HOST_AND_DEVICE
+def test_a_view_is_handed_out_once(make_arena):
+    arena = make_arena(small_conversation())
     assert arena.view("words.layer_3") is arena.view("words.layer_3")
 
 
@@ -166,14 +184,15 @@ states = st.lists(
 
 
 @settings(deadline=None, max_examples=50)
+@ON_HOST_AND_DEVICE
 @given(states=states, ticks=st.lists(st.integers(0, 300), min_size=6, max_size=6))
-def test_states_do_not_touch_each_other(states, ticks):
+def test_states_do_not_touch_each_other(make_arena, states, ticks):
     most = {"one": 120, "other": 7}
     planned = SimpleNamespace(states=tuple(
         PlannedState(f"s.{n}", dtype, tuple(item), most.get(group, length), 0, Lifetime.SESSION, group)
         for n, (dtype, item, length, group) in enumerate(states)
     ))  # fmt: skip
-    arena = HostArena(planned)
+    arena = make_arena(planned)
     written = {}
     for n, (state, count) in enumerate(zip(planned.states, ticks, strict=False)):
         count = min(count, state.max_ticks)
@@ -185,8 +204,9 @@ def test_states_do_not_touch_each_other(states, ticks):
         assert torch.all(arena.view(name)[:count] == value)
 
 
-def test_committing_again_keeps_what_is_there():
-    arena = HostArena(small_conversation())
+@ON_HOST_AND_DEVICE
+def test_committing_again_keeps_what_is_there(make_arena):
+    arena = make_arena(small_conversation())
     arena.commit_ticks("encoder.keys", 10)
     arena.view("encoder.keys")[:10] = 4
     committed = arena.committed_bytes
@@ -197,9 +217,10 @@ def test_committing_again_keeps_what_is_there():
     assert not arena.view("encoder.keys")[10:1500].any()
 
 
-def test_a_conversation_that_follows_no_script_commits_what_may_come():
+@ON_HOST_AND_DEVICE
+def test_a_conversation_that_follows_no_script_commits_what_may_come(make_arena):
     planned = small_conversation()
-    arena = HostArena(planned)
+    arena = make_arena(planned)
     position = planned.start
     for event in "LSSFLSF":
         arena.commit_needed(planned.ahead(position))
@@ -210,8 +231,9 @@ def test_a_conversation_that_follows_no_script_commits_what_may_come():
         assert arena.resident_bytes == resident
 
 
-def test_more_than_was_planned_is_refused():
-    arena = HostArena(small_conversation())
+@ON_HOST_AND_DEVICE
+def test_more_than_was_planned_is_refused(make_arena):
+    arena = make_arena(small_conversation())
     with pytest.raises(AskedWrongly, match=r"1501 ticks of encoder\.keys"):
         arena.commit_ticks("encoder.keys", 1501)
 
@@ -227,3 +249,63 @@ def test_without_room_it_says_so_and_stands_as_it_stood():
     with pytest.raises(NoRoom, match="are to be had"):
         arena.commit_ticks("encoder.keys", 1500)
     assert arena.committed_bytes == arena.resident_bytes == committed
+
+
+@ON_LINUX
+def test_the_device_without_room_says_which_state_and_how_much_of_it_fits_and_stands_as_it_stood():
+    planned, driver = small_conversation(), MadeUpDevice(granules=40)
+    arena = DeviceArena(planned, driver)
+    arena.commit_ticks("encoder.keys", 100)
+    arena.view("encoder.keys")[:100] = 3
+    committed = arena.committed_bytes
+    with pytest.raises(NoRoom, match=r"^encoder \(2 states\): (\d+) of 1,500 ticks fit") as error:
+        arena.commit_ticks("encoder.keys", 1500)
+    assert arena.committed_bytes == arena.resident_bytes == committed
+    fits = int(error.value.came.split()[3])
+    arena.commit_ticks("encoder.keys", fits)
+    assert torch.all(arena.view("encoder.keys")[:100] == 3)
+    with pytest.raises(NoRoom):
+        arena.commit_ticks("encoder.keys", fits + MadeUpDevice.granule_bytes // (2 * 3 * 64 * 4) + 1)
+
+
+@ON_LINUX
+def test_no_room_for_what_is_there_from_the_start_leaves_nothing_behind():
+    driver = MadeUpDevice(granules=0)
+    with pytest.raises(NoRoom):
+        DeviceArena(small_conversation(), driver)
+    assert not driver.reserved
+
+
+@ON_LINUX
+def test_what_a_stage_writes_while_it_is_set_aside_leaves_no_trace():
+    planned = small_conversation()
+    arena = device_arena(planned)
+    arena.commit_ticks("encoder.keys", 30)
+    arena.commit_ticks("words.layer_7", 50)
+    arena.view("encoder.context")[:] = 1
+    arena.view("encoder.keys")[:30] = 2
+    arena.view("words.layer_7")[:50] = 3
+    resident = arena.resident_bytes
+    with arena.set_aside("encoder"):
+        assert not arena.view("encoder.keys").any()  # all that is planned, not only what is committed
+        for name in ("keys", "values", "context"):
+            arena.view(f"encoder.{name}")[:] = 9
+        assert torch.all(arena.view("words.layer_7")[:50] == 3)
+    assert arena.resident_bytes == resident
+    assert torch.all(arena.view("encoder.context") == 1)
+    assert torch.all(arena.view("encoder.keys")[:30] == 2)
+    assert torch.all(arena.view("words.layer_7")[:50] == 3)
+
+
+@ON_LINUX
+def test_what_the_device_still_uses_after_a_reset_is_given_back_before_the_next_unit():
+    planned, driver = small_conversation(), MadeUpDevice()
+    arena = DeviceArena(planned, driver)
+    arena.commit_ticks("words.layer_7", 400)
+    grown = arena.resident_bytes
+    driver.ask()
+    arena.reset(Lifetime.TURN)
+    assert arena.resident_bytes == grown > arena.committed_bytes
+    driver.wait()
+    arena.commit_needed({})
+    assert arena.resident_bytes == arena.committed_bytes < grown

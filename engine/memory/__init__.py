@@ -14,12 +14,10 @@ class Memory(Protocol):
     """A range of addresses. Ranges are in bytes from its start, on page boundaries.
 
     Attributes:
-        data: The range itself, uint8 [size]; it lives for as long as anyone holds it or a view of it.
         size: Bytes in the range.
         page_bytes: Bytes that are backed or given back at a time.
     """
 
-    data: NDArray[np.uint8]
     size: int
     page_bytes: int
 
@@ -27,20 +25,34 @@ class Memory(Protocol):
         """Back a range with memory, its contents left as they are; what was never backed, or was released, is zero.
 
         Raises:
-            NoRoom: The machine has not that much memory to spare.
+            NoRoom: The machine has not that much memory to spare; part of the range may be backed.
         """
         ...
 
     def release(self, start: int, end: int) -> None:
-        """Give the memory of a range back; its contents are gone."""
+        """Give the memory of a range back, where it has any; its contents are gone."""
         ...
 
     def resident_bytes(self) -> int:
         """Bytes of the range that have memory behind them, as the system tells."""
         ...
 
+    def available_bytes(self) -> int:
+        """Bytes that could be committed now."""
+        ...
 
-def reserve(size: int) -> Memory:
+
+class HostMemory(Memory, Protocol):
+    """Memory of this machine's own.
+
+    Attributes:
+        data: The range itself, uint8 [size]; it lives for as long as anyone holds it or a view of it.
+    """
+
+    data: NDArray[np.uint8]
+
+
+def reserve(size: int) -> HostMemory:
     """Reserve at least `size` bytes of addresses from this system; no memory yet.
 
     Raises:

@@ -32,7 +32,7 @@ class PosixMemory:
     def __init__(self, size: int, available_bytes: Callable[[], int] = available_bytes) -> None:
         self.page_bytes = mmap.PAGESIZE
         self.size = max(1, -(-size // self.page_bytes)) * self.page_bytes
-        self._available_bytes = available_bytes
+        self.available_bytes = available_bytes
         try:
             # Private, since a shared mapping is a file in memory, which MADV_DONTNEED does not shrink.
             self._mapping = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON | NO_RESERVE)
@@ -49,7 +49,7 @@ class PosixMemory:
         self._mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
     def commit(self, start: int, end: int) -> None:
-        if end - start > (available := self._available_bytes()):
+        if end - start > (available := self.available_bytes()):
             raise _no_room(end - start, f"{available:,} are to be had")
         try:
             self._mapping.madvise(POPULATE_WRITE, start, end - start)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import NoRoom
+from engine.memory.spare import available_bytes
 
 # <winnt.h>
 MEM_COMMIT, MEM_RESERVE, MEM_DECOMMIT, MEM_RELEASE = 0x1000, 0x2000, 0x4000, 0x8000
@@ -41,6 +42,7 @@ class WindowsMemory:
 
     def __init__(self, size: int, system: Any = None) -> None:
         self._system = kernel32() if system is None else system
+        self.available_bytes = available_bytes
         self.page_bytes = mmap.PAGESIZE
         self.size = max(1, -(-size // self.page_bytes)) * self.page_bytes
         fits = self.size <= sys.maxsize  # past that ctypes would cut the number to 64 bits and reserve what is left
