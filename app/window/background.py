@@ -29,7 +29,9 @@ class Background(QObject):
         self._closed = False
 
     def run(self, work: Callable[[], Any], then: Then, failed: Failed) -> None:
-        """Do some work; then, on the UI thread, one of the two others."""
+        """Do some work; then, on the UI thread, one of the two others. Nothing once it is closed."""
+        if self._closed:
+            return
         self._pool.submit(work).add_done_callback(lambda future: self._done.emit(future, then, failed))
 
     def wait(self) -> None:
@@ -37,9 +39,9 @@ class Background(QObject):
         self._pool.submit(lambda: None).result()
 
     def close(self) -> None:
-        """Let go of what has not begun; what has is not waited for by the UI."""
+        """No more is taken on and no result comes back; what was asked for is done before the program ends."""
         self._closed = True
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False)
 
     def _deliver(self, future: "Future[Any]", then: Then, failed: Failed) -> None:
         if self._closed or future.cancelled():

@@ -162,11 +162,14 @@ class CadenceModel:
         self._pointed = bar.first if bar else None
 
     def move(self, steps: int) -> Bar | None:
-        """Choose the bar so many further on from the one chosen, or from the newest; stops at the ends."""
+        """Choose the bar so many further on from the one chosen, or from the newest; stops at the oldest.
+
+        Past the newest none is chosen, and the newest is told from then on.
+        """
         if not self.bars:
             return None
         at = self.bars.index(self.chosen) if self.chosen else len(self.bars) - 1
-        self.choose(self.bars[min(max(at + steps, 0), len(self.bars) - 1)])
+        self.choose(self.bars[max(at + steps, 0)] if at + steps < len(self.bars) else None)
         return self.chosen
 
     def _of(self, index: int | None) -> Bar | None:

@@ -3,7 +3,7 @@
 A click does not move the focus to them, so that the talk key stays the talk key; the Tab key reaches each. [ui]
 """
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
@@ -70,6 +70,12 @@ class Controls(QWidget):
         running = self._snapshot.phase not in _AT_REST
         self.talk.setIcon(icons.stop(self.talk) if running else icons.play(self.talk))
         self.mute.setIcon(icons.microphone(self.mute, struck=self.mute.isChecked()))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.StyleChange):
+            self.restyle()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show how it stands."""

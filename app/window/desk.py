@@ -3,6 +3,7 @@
 Pages change settings here alone, so that each change is written, applied and told to the others. [ui]
 """
 
+from collections import deque
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
@@ -33,7 +34,8 @@ class Desk(QObject):
     def __init__(self, conversation: LiveConversation, settings: SettingsFile, sessions: Sessions) -> None:
         super().__init__()
         self.conversation, self.sessions = conversation, sessions
-        self._file = settings
+        self._file, self._on_disk = settings, SettingsFile(settings.path)
+        self._unwritten: deque[dict[str, Any]] = deque()  # changes that are not on the disk yet
         self.background = Background()
 
     @property
@@ -47,7 +49,7 @@ class Desk(QObject):
         return self._file.remark
 
     def change(self, **changes: Any) -> None:
-        """Change settings, write them, and let the conversation follow."""
+        """Change settings, and let the conversation follow; they are written in the background."""
         if all(getattr(self.settings, name) == value for name, value in changes.items()):
             return
         self.keep(**changes)
@@ -55,11 +57,22 @@ class Desk(QObject):
         self.changed.emit()
 
     def keep(self, **changes: Any) -> None:
-        """Change what only the window itself goes by, such as its place: written, and told to nobody."""
-        try:
-            self._file.change(**changes)
-        except CadenceError as error:
-            self.say(str(error))
+        """Change what only the window itself goes by, such as its place: written, and told to nobody.
+
+        A disk may take its time: what holds now is lent to the settings that everybody reads, and the file is changed
+        by a second pair of hands, in the order in which it was asked.
+        """
+        self._file.lend(**changes)
+        self._unwritten.append(changes)
+        self.background.run(self._write, lambda _: None, self.fail)
+
+    def _write(self) -> None:
+        """Write what has gathered since the last time [background]."""
+        gathered: dict[str, Any] = {}
+        while self._unwritten:
+            gathered |= self._unwritten.popleft()
+        if gathered:
+            self._on_disk.change(**gathered)
 
     def say(self, line: str) -> None:
         """Show one line."""

@@ -6,8 +6,8 @@ Its value is there for a screen reader that asks, and is never announced: it cha
 import math
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QAccessibleInterface, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QAccessibleWidget, QSizePolicy, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.audio.state import NO_STREAM, StreamState
 from app.window import words
@@ -115,21 +115,3 @@ class LevelMeter(QWidget):
 
 def _part(level_db: float) -> float:
     return 1 - level_db / words.FLOOR_DB
-
-
-class LevelMeterInterface(QAccessibleWidget):
-    """A level for a screen reader: an indicator with a value in words."""
-
-    def __init__(self, meter: LevelMeter) -> None:
-        super().__init__(meter, QAccessible.Role.Indicator)
-        self._meter = meter
-
-    def text(self, kind: QAccessible.Text) -> str:
-        if kind is QAccessible.Text.Value:
-            return self._meter.value
-        return super().text(kind)
-
-
-def interface(class_name: str, thing: object) -> QAccessibleInterface | None:
-    """For `QAccessible.installFactory`."""
-    return LevelMeterInterface(thing) if isinstance(thing, LevelMeter) else None

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.live.sessions import Sessions
 from app.live.settings import SettingsFile
-from app.window import level_meter, theme
+from app.window import interfaces, theme
 from app.window.crash import Crashes
 from app.window.desk import Desk, LiveConversation
 from app.window.main_window import MainWindow
@@ -56,7 +56,7 @@ def make_application() -> QApplication:
     application.setApplicationDisplayName("DuplexCadence")
     application.setDesktopFileName("duplexcadence")
     application.setQuitOnLastWindowClosed(True)
-    QAccessible.installFactory(level_meter.interface)
+    QAccessible.installFactory(interfaces.interface)
     return application
 
 

@@ -3,7 +3,6 @@
 Reading and writing files is done in the background. [ui]
 """
 
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.live.sessions import EXPORTS, PastSession
-from app.live.snapshot import Snapshot
+from app.live.snapshot import Phase, Snapshot
 from app.window import words
 from app.window.desk import Desk
 from app.window.layouts import Card, heading, row, text
@@ -32,6 +31,7 @@ from app.window.replay_view import ReplayView
 from engine.phrases import spoken
 
 COLUMNS = ("Began", "Length", "Late seconds", "Median slack", "Model", "Runtime", "Remarks")
+_LIVE = (Phase.TALKING, Phase.PAUSED, Phase.STOPPING)
 EXPORT_NAMES = {
     "jsonl": "Timing log (JSON Lines)",
     "csv": "Table (CSV)",
@@ -45,13 +45,15 @@ def described(session: PastSession) -> tuple[str, ...]:
     slack = "" if session.median_slack_ms is None else spoken(session.median_slack_ms)
     late = f"{session.overruns} of {session.units}" if session.overruns else "none"
     remarks = [part for part in ("recorded" if session.recording else "", session.caveat) if part]
-    began = _began(session.began)
-    return (began, words.length(session.seconds), late, slack, session.model, session.runtime, "; ".join(remarks))
-
-
-def _began(began: datetime) -> str:
-    """In this computer's zone, the way that sorts."""
-    return f"{began.astimezone():%Y-%m-%d %H:%M}"
+    return (
+        words.began(session.began),
+        words.length(session.seconds),
+        late,
+        slack,
+        session.model,
+        session.runtime,
+        "; ".join(remarks),
+    )
 
 
 class SessionsPage(QStackedWidget):
@@ -67,6 +69,7 @@ class SessionsPage(QStackedWidget):
         super().__init__()
         self._desk = desk
         self._sessions: list[PastSession] = []
+        self._under_way: Path | None = None  # the log of the conversation that is held right now
         self.replay = ReplayView(desk)
         self.addWidget(self._list_view())
         self.addWidget(self.replay)
@@ -85,6 +88,10 @@ class SessionsPage(QStackedWidget):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Move on what is replayed."""
+        under_way = snapshot.log if snapshot.phase in _LIVE else None
+        if under_way != self._under_way:
+            self._under_way = under_way
+            self._show_choice()
         if self.currentIndex() == 1:
             self.replay.tick()
 
@@ -161,8 +168,14 @@ class SessionsPage(QStackedWidget):
         self._show_choice()
 
     def _show_choice(self) -> None:
+        chosen = self.chosen
         for button in (self.open, self.export, self.delete):
-            button.setEnabled(self.chosen is not None)
+            button.setEnabled(chosen is not None)
+        if chosen is not None and chosen.log == self._under_way:
+            self.delete.setEnabled(False)
+            self.delete.setToolTip("Stop the conversation first")
+        else:
+            self.delete.setToolTip("")
 
     def _open(self) -> None:
         if (session := self.chosen) is not None:
@@ -204,7 +217,7 @@ class SessionsPage(QStackedWidget):
         recording = " with its recording" if session.recording else ""
         box = QMessageBox(self)
         box.setIcon(QMessageBox.Icon.Question)
-        box.setText(f"Delete the session of {_began(session.began)}{recording}?")
+        box.setText(f"Delete the session of {words.began(session.began)}{recording}?")
         box.setInformativeText("Its files are removed from the disk. This cannot be undone.")
         delete = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton("Keep", QMessageBox.ButtonRole.RejectRole)

@@ -62,7 +62,7 @@ class SoundPanel(Card):
     def __init__(self, desk: Desk) -> None:
         super().__init__("Microphone and speaker")
         self._desk = desk
-        self._looks, self._trying, self._play_when_open = 0, False, False
+        self._looks, self._trying, self._tried, self._play_when_open = 0, False, False, False
         self._trial = sound_advice.MicrophoneTrial()
         self._everything = False
         self.microphone, self.speaker = DeviceBox(Direction.INPUT), DeviceBox(Direction.OUTPUT)
@@ -108,9 +108,8 @@ class SoundPanel(Card):
         """Open the devices without a model, or close them."""
         if trying == self._trying:
             return
-        self._trying = trying
+        self._trying, self._tried, self._play_when_open = trying, False, False
         self._trial = sound_advice.MicrophoneTrial()
-        self.try_button.setText("End the test" if trying else "Test the microphone")
         self._desk.conversation.try_sound(trying)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
@@ -124,10 +123,13 @@ class SoundPanel(Card):
         self.heard.show_stream(snapshot.microphone)
         self.sounded.show_stream(snapshot.speaker)
         free = snapshot.phase in _FREE
-        if not free and self._trying:  # a conversation has begun, which ends the test
-            self._trying = False
+        ended = self._tried and snapshot.trial is None  # a device could not be had, which the status line says
+        self._tried = self._trying and snapshot.trial is not None
+        if self._trying and (ended or not free):  # or a conversation has begun
+            self._trying = self._play_when_open = False
             self.leave()
         self.try_button.setEnabled(free)
+        self.try_button.setText("End the test" if self._trying else "Test the microphone")
         advice = self._trial.see(snapshot.microphone) if self._trying else sound_advice.Advice()
         self._say(self._microphone_says, advice.text or words.stream(snapshot.microphone))
         self._say(self._speaker_says, words.stream(snapshot.speaker))

@@ -11,6 +11,7 @@ from app.live.snapshot import Phase, Snapshot
 from app.window import words
 from app.window.desk import Desk
 
+_LIVE = (Phase.TALKING, Phase.PAUSED)
 _BUSY = (Phase.FETCHING, Phase.LOADING, Phase.STOPPING)
 
 
@@ -114,6 +115,12 @@ class StatusLine(QWidget):
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.waiting = QLabel()
+        self.recording = QLabel("Both sides are recorded")
+        self.recording.setObjectName("strong")
+        self.rescan = QPushButton("Look again")
+        self.rescan.setAccessibleName("Look for devices again")
+        self.rescan.setToolTip("Look for the device, and go on with the conversation")
+        self.rescan.clicked.connect(desk.conversation.rescan)
         self.faults = QLabel()
         self.faults.setObjectName("alarm")
         self.faults.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -141,7 +148,9 @@ class StatusLine(QWidget):
         first.addWidget(self._mark)
         first.addWidget(self.state)
         first.addWidget(self.message, 3)
+        first.addWidget(self.rescan)
         first.addWidget(self.waiting)
+        first.addWidget(self.recording)
         first.addWidget(self.faults, 2)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 16, 8)
@@ -164,6 +173,8 @@ class StatusLine(QWidget):
         ):
             if label.text() != text:
                 label.setText(text)
+        self.rescan.setVisible(snapshot.phase is Phase.PAUSED)
+        self.recording.setVisible(snapshot.recording is not None and snapshot.phase in _LIVE)
         self.faults.setVisible(bool(snapshot.faults))
 
     def show_notice(self, line: str) -> None:

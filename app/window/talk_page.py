@@ -13,7 +13,11 @@ from app.window.level_meter import LevelMeter
 from app.window.transcript import Transcript
 from engine.models import registry
 
-RUNTIMES = {"cadence": "cadence (ours)", "library": "library", "stock": "stock (as released)"}
+RUNTIMES = {
+    "cadence": "This program's engine",
+    "library": "The same windows, through the libraries' own caches",
+    "stock": "The libraries as they come: what the others are compared with",
+}
 _AT_REST = (Phase.IDLE, Phase.FAILED)
 
 
@@ -33,8 +37,9 @@ class TalkPage(QWidget):
             if entry.runs:
                 self.model.addItem(entry.name, entry.name)
                 self.model.setItemData(self.model.count() - 1, entry.description, Qt.ItemDataRole.ToolTipRole)
-        for name, shown in RUNTIMES.items():
-            self.runtime.addItem(shown, name)
+        for name, what in RUNTIMES.items():
+            self.runtime.addItem(name, name)
+            self.runtime.setItemData(self.runtime.count() - 1, what, Qt.ItemDataRole.ToolTipRole)
         self.cadence = CadenceView()
         self.heard, self.sounded = LevelMeter("Microphone level"), LevelMeter("Speaker level")
         self.listening = QComboBox()

@@ -4,7 +4,7 @@ What was heard, what was said and what was left unsaid differ in words and marks
 newest line unless its reader has scrolled up. [ui]
 """
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
@@ -14,30 +14,34 @@ from engine.phrases import printable
 
 _EDGE = 4  # pixels from the end that still count as the end
 EMPTY = "What is said is written here."
+NO_WORDS = "This log holds no words: they are kept where its settings ask for that."
 
 
 class TranscriptText(QTextEdit):
     """Lines of a conversation; read-only.
 
     Space and Escape are not used here, so that they reach the conversation.
+
+    Args:
+        empty: Stands where no line does.
     """
 
     moved: SignalInstance = Signal()  # type: ignore[assignment]  # its reader has scrolled, or something was added
 
-    def __init__(self) -> None:
+    def __init__(self, empty: str = EMPTY) -> None:
         super().__init__()
+        self._shown: tuple[Line, ...] = ()
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.setAccessibleName("Transcript")
-        self.setPlaceholderText(EMPTY)
+        self.setPlaceholderText(empty)
         self.setMinimumSize(200, 80)
         self.document().setMaximumBlockCount(SHOWN_LINES)
         self.document().setDocumentMargin(10)
         self.verticalScrollBar().valueChanged.connect(self.moved)
-        self._shown: tuple[Line, ...] = ()
 
     @property
     def follows(self) -> bool:
@@ -104,6 +108,12 @@ class TranscriptText(QTextEdit):
         self.clear()
         self.show_lines(lines)
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self.restyle()
+
     def keyPressEvent(self, event: object) -> None:
         """Leave the talk and stop keys to the window; read-only text would page down at a Space."""
         if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Escape):  # type: ignore[attr-defined]
@@ -113,11 +123,15 @@ class TranscriptText(QTextEdit):
 
 
 class Transcript(QWidget):
-    """The transcript under its heading, with what copies it and what goes to its end."""
+    """The transcript under its heading, with what copies it and what goes to its end.
 
-    def __init__(self) -> None:
+    Args:
+        empty: Stands where no line does.
+    """
+
+    def __init__(self, empty: str = EMPTY) -> None:
         super().__init__()
-        self.text = TranscriptText()
+        self.text = TranscriptText(empty)
         heading = QLabel("Transcript")
         heading.setObjectName("heading")
         self.newest = QPushButton("Newest")

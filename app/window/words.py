@@ -3,6 +3,8 @@
 Pure functions of frozen values; knows no Qt. Any thread.
 """
 
+from datetime import datetime
+
 from app.audio.devices import DeviceChoice, Devices, Direction
 from app.audio.state import EchoMode, StreamState
 from app.live.snapshot import Listening, Phase, Progress, Snapshot
@@ -119,6 +121,11 @@ def stream(stream: StreamState) -> str:
     if stream.faults:
         parts.append(counted(stream.faults, "dropout"))
     return ", ".join(parts)
+
+
+def began(moment: datetime) -> str:
+    """When a session began, in this computer's zone, the way that sorts."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def length(seconds: float) -> str:
