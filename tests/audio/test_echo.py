@@ -8,8 +8,9 @@ import pytest
 from app.audio.echo import Canceller
 from app.audio.sound import Sound
 from app.audio.state import EchoMode, Happening, SoundSettings
+from engine.clock import NS
 from engine.errors import CadenceError
-from tests.audio.fake_backend import FakeBackend
+from tests.audio.fake_backend import FakeBackend, World
 from tests.fakes import ManualClock
 
 
@@ -83,3 +84,46 @@ def test_without_it_there_is_one_line_and_the_microphone_closes_instead(no_cance
     (event,) = sound.events()
     assert (event.kind, event.message) == (Happening.WARNING, line)
     assert sound.set_echo(EchoMode.HEADPHONES) == ""
+
+
+def heard_of_the_agent(mode):
+    """What a session hears of an agent that speaks in a room, once with a gap and at another volume from there on."""
+    clock = ManualClock()
+    backend = FakeBackend(clock)
+
+    def room(seconds):
+        (speaker,) = [stream for stream in backend.open_streams if not stream.hears] or [None]
+        heard = np.full(len(seconds), 1e-6)
+        if speaker is not None and speaker.sounded:
+            sounded = speaker.heard[:, 0]
+            at = np.round(((seconds - 0.06) * NS - speaker.true_ns(0)) * speaker.rate_hz / NS).astype(int)
+            there = (at >= 0) & (at < len(sounded))
+            heard[there] += 0.5 * sounded[at[there]]
+        return heard
+
+    backend.of(backend.devices().all[0]).wave = room
+    sound, world, chunks = Sound(backend, clock, input_rate_hz=16_000, output_rate_hz=24_000), World(backend), []
+    sound.open(SoundSettings(echo=mode))
+    world.run(1, sound.pump)
+    sound.begin(16_000)
+    speech = babble(10, 24_000, 1)
+    due_ns = clock.now_ns() + 100_000_000 + sound.voice.lead_ns
+    for second in range(10):
+        if second == 4:  # a late unit: what was planned is not what sounded
+            world.run(0.47, sound.pump)
+            sound.set_volume(0.7)
+        sound.voice.push(speech[second * 24_000 : (second + 1) * 24_000], due_ns + second * NS)
+        world.run(1, sound.pump)
+    world.run(1, sound.pump)
+    assert sound.voice.counts.underflows == 1
+    while (chunk := sound.take()) is not None:
+        chunks.append(chunk.samples)
+    return np.concatenate(chunks)
+
+
+def test_the_canceller_is_told_what_really_sounded():
+    pytest.importorskip("pywebrtc_audio")
+    heard, clean = heard_of_the_agent(EchoMode.HEADPHONES), heard_of_the_agent(EchoMode.CANCELLER)
+    after = slice(6 * 16_000, 10 * 16_000)  # the gap, and a second to settle
+    assert level_db(heard[after]) > -45
+    assert level_db(clean[after]) < level_db(heard[after]) - 20

@@ -181,6 +181,14 @@ def test_a_mono_microphone_is_opened_as_it_is():
     assert [stream.channels for stream in talk.backend.open_streams] == [1, 2]
 
 
+def test_what_is_asked_of_a_driver_by_default_is_20_ms_blocks_and_latencies_that_a_busy_interpreter_survives():
+    microphone, speaker = (stream.request for stream in Talk().backend.open_streams)
+    assert (microphone.block_frames, microphone.latency_s) == (960, 0.1)
+    assert (speaker.block_frames, speaker.latency_s) == (960, 0.2)
+    asked = Talk(settings=SoundSettings(output_latency_s=0.5)).sound.speaker
+    assert asked.latency_ms == 500
+
+
 @pytest.mark.parametrize(("offered", "refused", "opened"), [(2, (), 2), (32, (), 2), (32, (2,), 1), (4, (1, 2), 4)])
 def test_of_many_channels_what_there_is_is_mixed_and_cannot_clip(offered, refused, opened):
     device = replace(MIC, inputs=offered)
@@ -227,13 +235,18 @@ def test_nothing_stays_open_where_one_device_fails():
     assert sound.microphone == NO_STREAM
 
 
-def test_three_seconds_of_zeros_ask_about_permission_once():
+@pytest.mark.parametrize(
+    ("platform", "says"), [("darwin", "System Settings"), ("win32", "Privacy & security"), ("linux", "sound settings")]
+)
+def test_three_seconds_of_zeros_ask_about_permission_once(monkeypatch, platform, says):
+    monkeypatch.setattr("app.audio.oversight.sys.platform", platform)
     talk = Talk(prepare=hears(MIC, lambda seconds: np.zeros(len(seconds))))
     talk.run(2.9)
     assert talk.messages == []
     talk.run(10)
     assert talk.messages == [(Happening.WARNING, Side.MICROPHONE)]
     assert "muted" in talk.events[0].message
+    assert says in talk.events[0].message
 
 
 def test_a_storm_of_flags_is_a_line_a_second_and_the_sound_goes_on():
