@@ -1,16 +1,22 @@
-"""What all tests share: tests that need fetched weights are skipped aloud without them, and fail where CI runs."""
+"""What all tests share: tests that need a GPU or fetched weights are skipped aloud without them.
+
+Where CI runs, there is no GPU, and missing weights are a failure.
+"""
 
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from engine.errors import BadWeights, MissingWeights
 from engine.models.weights import locate, open_store
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
     marks = list(item.iter_markers("weights"))
     if not marks:
         return
