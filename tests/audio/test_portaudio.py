@@ -62,7 +62,7 @@ class Library:
     def query_devices(self):
         return self.found
 
-    def InputStream(self, **asked):  # noqa: N802  the library's name
+    def InputStream(self, **asked):
         return Stream(self, **asked)
 
     OutputStream = InputStream

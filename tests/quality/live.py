@@ -12,6 +12,7 @@ plays the card, the user and the listener: the load average stands beside the fi
 import argparse
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import soundfile
 import soxr
 
@@ -45,6 +47,7 @@ SETTLE_S = 20  # PulseAudio changes its ways as the user's voice is connected
 PAUSE_S = 0.6  # of silence that parts two utterances
 LEAST_S = 0.7  # of an utterance that is sought
 NEAR_S = 0.5  # how far from where it should lie
+BEGINS_S = 60  # in which the clocks of both sides come to be known
 HOURS = ("what_time_is_it.wav", "todays_date.wav")  # right at another time
 
 
@@ -54,12 +57,17 @@ class Found:
 
     Args:
         offset_s: How much later, in the middle.
-        wander_ms: From the least to the most offset: a hole, or a clock that runs away, would show here.
-        alike: The least likeness.
-        utterances: How many were sought.
+        begins_ms: How far from there the farthest of the first minute lay: the server changes its ways as a voice
+            connects, and the session's clock follows.
+        drift_ppm: How much the offset grows, from then on: the card's clock against the session's.
+        wander_ms: From the least to the most offset beside that, from then on: a hole would show here.
+        alike: The least likeness, from then on.
+        utterances: How many were sought in all.
     """
 
     offset_s: float
+    begins_ms: float
+    drift_ppm: float
     wander_ms: float
     alike: float
     utterances: int
@@ -97,7 +105,7 @@ def find(part: Audio, among: Audio) -> tuple[int, float]:
 
 def compare(sound: Audio, other: Audio, rate_hz: int) -> Found:
     """Seek a sound's utterances in another sound, in the first minute wherever it is, from then on where it must be."""
-    near_s, found = None, list[tuple[float, float]]()
+    near_s, found = None, list[tuple[float, float, float]]()
     for start_s, end_s in utterances(sound, rate_hz):
         part = sound[round(start_s * rate_hz) : round(end_s * rate_hz)]
         first, last = (
@@ -110,10 +118,20 @@ def compare(sound: Audio, other: Audio, rate_hz: int) -> Found:
         )
         at, alike = find(part, other[first:last])
         near_s = (first + at) / rate_hz - start_s
-        found.append((near_s, alike))
-    offsets = [offset_s for offset_s, _ in found]
+        found.append((start_s, near_s, alike))
+    at_s, offsets, alikes = np.array(found).T
+    settled = at_s > at_s[0] + BEGINS_S
+    assert np.count_nonzero(settled) > 2, "too little was said to tell a clock from a hole"
+    drift = np.polyfit(at_s[settled], offsets[settled], 1)
+    beside = offsets[settled] - np.polyval(drift, at_s[settled])
+    middle_s = float(np.median(offsets))
     return Found(
-        float(np.median(offsets)), 1e3 * (max(offsets) - min(offsets)), min(alike for _, alike in found), len(found)
+        offset_s=middle_s,
+        begins_ms=1e3 * float(np.abs(offsets[~settled] - middle_s).max()),
+        drift_ppm=1e6 * float(drift[0]),
+        wander_ms=1e3 * float(np.ptp(beside)),
+        alike=float(alikes[settled].min()),
+        utterances=len(found),
     )
 
 
@@ -148,6 +166,18 @@ def account(look: dict[str, Any], in_hz: int) -> dict[str, float]:
         **counts,
         "waiting_frames": waiting,
         "beyond_nominal_ppm": 1e6 * (counts["heard"] - explained) / max(1, counts["heard"]),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """What it ran on; no name of its own."""
+    models = re.findall(r"(?m)^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text())
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
     }
 
 
@@ -188,7 +218,8 @@ def hold(folder: Path, minutes: float, *, window: bool) -> dict[str, Any]:
         "minutes": minutes,
         "window": window,
         "date": datetime.now().astimezone().isoformat(timespec="minutes"),
-        "cores": os.cpu_count(),
+        "machine": machine(),
+        "versions": read_log(app.log).header.versions,
         "load_average": {"before": load[0], "mean": float(np.mean(load)), "most": max(load)},
         "exit_code": code,
         "log": _figures(figures),
@@ -242,6 +273,13 @@ def _figures(figures: Statistics) -> dict[str, Any]:
 def _at(samples: Audio, rate_hz: int, other_hz: int) -> Audio:
     resampled: Audio = soxr.resample(np.ascontiguousarray(samples), rate_hz, other_hz)
     return resampled
+
+
+def _found(found: dict[str, float]) -> str:
+    return (
+        f"{found['utterances']} utterances, at first {found['begins_ms']:.1f} ms off, then {found['drift_ppm']:+.1f} ppm, "
+        f"wander {found['wander_ms']:.2f} ms, likeness {found['alike']:.3f}"
+    )
 
 
 def _spread(values: Sequence[float]) -> dict[str, float]:
@@ -303,13 +341,13 @@ def table(told: dict[str, Any]) -> str:
         ("microphone lost", f"{log['dropped_ms']:.0f} ms", "0"),
         (
             "the user's side, found in the recording",
-            f"{user['utterances']} utterances, wander {user['wander_ms']:.2f} ms, likeness {user['alike']:.3f}",
-            "< 2 ms",
+            _found(user),
+            "wander < 2 ms",
         ),
         (
             "the agent's, found at the speaker",
-            f"{agent['utterances']} utterances, wander {agent['wander_ms']:.2f} ms, likeness {agent['alike']:.3f}",
-            "< 2 ms",
+            _found(agent),
+            "wander < 2 ms",
         ),
         ("drift: microphone, speaker", " ".join(f"{ppm:+.1f} ppm" for ppm in told["drift_ppm"]), ""),
         (
@@ -347,7 +385,9 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="live"))  # short: a socket's path must be
     try:
         told = hold(folder, arguments.minutes, window=not arguments.no_window)
-        told["command"] = " ".join(["python -m tests.quality.live", *sys.argv[1:]])
+        told["command"] = (
+            f"python -m tests.quality.live --minutes {arguments.minutes:g}{' --no-window' * arguments.no_window}"
+        )
     finally:
         if arguments.keep is not None:
             shutil.copytree(
