@@ -277,8 +277,8 @@ def _at(samples: Audio, rate_hz: int, other_hz: int) -> Audio:
 
 def _found(found: dict[str, float]) -> str:
     return (
-        f"{found['utterances']} utterances, at first {found['begins_ms']:.1f} ms off, then {found['drift_ppm']:+.1f} ppm, "
-        f"wander {found['wander_ms']:.2f} ms, likeness {found['alike']:.3f}"
+        f"{found['utterances']} utterances, at first {found['begins_ms']:.1f} ms off, then "
+        f"{found['drift_ppm']:+.1f} ppm, wander {found['wander_ms']:.2f} ms, likeness {found['alike']:.3f}"
     )
 
 
