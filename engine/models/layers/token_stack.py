@@ -1,0 +1,123 @@
+"""A Llama-like stack that decodes on a GPU: the library's own rounding, written so that a token can be a clocked graph.
+
+Follows transformers' Llama and Qwen3 (5.x, sdpa) operation by operation in the weights' own type, so that bits are
+equal. What differs: keys and values lie time-major, `[ticks, layers, key|value, heads, dim]`, at addresses that never
+move, and are written in place at positions that stay on the device. Nothing is read back, and only `length` decides a
+shape: so between two lengths of one regime a captured token differs in a few words (see `engine.clocked`).
+
+`DecoderStack` is its sibling for the CPU: float32, with products joined. Entered by the engine thread.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from engine.models.layers.decoder_stack import StackSizes
+
+
+@dataclass(frozen=True)
+class _Layer:
+    weights: Mapping[str, Tensor]
+    eps: float
+
+    def linear(self, name: str, x: Tensor) -> Tensor:
+        return functional.linear(x, self.weights[f"{name}.weight"], self.weights.get(f"{name}.bias"))
+
+    def norm(self, name: str, x: Tensor) -> Tensor:
+        weight = self.weights.get(f"{name}.weight")
+        return x if weight is None else normed(x, weight, self.eps)
+
+
+class TokenStack:
+    """Embedded tokens in, hidden states out.
+
+    Args:
+        weights: By transformers' names without what stands before "layers" and "norm"; of one floating type, on one
+            device. They are held, not copied.
+        sizes: Of the same model.
+        keys_values: Of the weights' type, `[max_ticks, layers, 2, kv_heads, dim]`; ticks must be committed before a
+            call that reaches them.
+    """
+
+    def __init__(self, weights: Mapping[str, Tensor], sizes: StackSizes, keys_values: Tensor) -> None:
+        self._layers = [
+            _Layer(_under(weights, f"layers.{index}."), sizes.eps) for index in range(sizes.layers)
+        ]  # fmt: skip
+        self._last = weights["norm.weight"]
+        self._sizes, self._keys_values = sizes, keys_values
+        even = torch.arange(0, sizes.dim, 2, dtype=torch.int64).float()
+        self._rates = (1.0 / sizes.rope_theta ** (even / sizes.dim)).to(keys_values.device)  # [dim / 2]
+
+    def __call__(self, x: Tensor, positions: Tensor, length: int) -> Tensor:
+        """Read the ticks at `positions`, which end at `length`.
+
+        Args:
+            x: `[n, width]`, of the weights' type.
+            positions: int64 `[n]`, on the device: `length - n` to `length - 1`.
+            length: Ticks that are held afterwards.
+
+        Returns:
+            `[n, width]`, after the last norm.
+        """
+        count = len(x)
+        angles = positions[:, None].float() * self._rates  # [n, dim / 2]
+        angles = torch.cat((angles, angles), 1)
+        turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        whole = count == 1 or count == length
+        mask = None if whole else torch.ones(count, length, dtype=torch.bool, device=x.device).tril(length - count)
+        for index, layer in enumerate(self._layers):
+            moved = layer.norm("input_layernorm", x)
+            x = x + layer.linear("self_attn.o_proj", self._attend(index, layer, moved, positions, length, turn, mask))
+            moved = layer.norm("post_attention_layernorm", x)
+            gate = functional.silu(layer.linear("mlp.gate_proj", moved))
+            x = x + layer.linear("mlp.down_proj", gate * layer.linear("mlp.up_proj", moved))
+        return normed(x, self._last, self._sizes.eps)
+
+    def attend(self, index: int, query: Tensor, length: int, mask: Tensor | None = None) -> Tensor:
+        """What queries `[heads, n, dim]` find in a layer's first `length` ticks: `[n, heads * dim]`.
+
+        All that a token's length decides; alone, it tells lengths of different regimes apart.
+        """
+        keys, values = self._keys_values[:length, index].permute(1, 2, 0, 3).unsqueeze(1)  # each [1, kv_heads, t, dim]
+        if mask is not None:  # the library has no kernel for groups of heads behind a mask, and repeats
+            keys, values = (part.repeat_interleave(len(query) // part.shape[1], 1) for part in (keys, values))
+        found = functional.scaled_dot_product_attention(
+            query.unsqueeze(0),
+            keys,
+            values,
+            attn_mask=mask,
+            is_causal=mask is None and query.shape[1] > 1,
+            scale=self._sizes.dim**-0.5,
+            enable_gqa=mask is None,
+        )
+        return found[0].transpose(0, 1).flatten(1)
+
+    def _attend(
+        self, index: int, layer: _Layer, x: Tensor, positions: Tensor, length: int, turn: tuple[Tensor, Tensor],
+        mask: Tensor | None,
+    ) -> Tensor:  # fmt: skip
+        dim = self._sizes.dim
+        query, key, value = (layer.linear(f"self_attn.{name}_proj", x).unflatten(1, (-1, dim)) for name in "qkv")
+        query = turned(layer.norm("self_attn.q_norm", query), *turn)  # [n, heads, dim]
+        self._keys_values[:, index, 0].index_copy_(0, positions, turned(layer.norm("self_attn.k_norm", key), *turn))
+        self._keys_values[:, index, 1].index_copy_(0, positions, value)
+        return self.attend(index, query.transpose(0, 1), length, mask)
+
+
+def normed(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """Root-mean-square norm over the last axis, in float32, rounded to `x`'s type before the weight."""
+    wide = x.float()
+    return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+
+
+def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotary positions: `x` `[n, heads, dim]` by `cosine` and `sine`, each `[n, dim]`."""
+    first, second = x.chunk(2, -1)
+    return x * cosine[:, None] + torch.cat((-second, first), -1) * sine[:, None]
+
+
+def _under(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
