@@ -47,6 +47,7 @@ class Layout:
     """The parts' places.
 
     Args:
+        card: The whole meter's.
         summary: The meter in a sentence.
         plot: The bars', from the chunk's arrival at its bottom to `top` cadences.
         events: Who spoke.
@@ -58,6 +59,7 @@ class Layout:
         top: How many cadences the plot's height is.
     """
 
+    card: QRectF
     summary: QRectF
     plot: QRectF
     events: QRectF
@@ -67,6 +69,25 @@ class Layout:
     chips: tuple[Chip, ...]
     keys: QRectF
     top: float
+
+    @property
+    def above(self) -> QRectF:
+        """Everything between the summary and the lanes: what `paint_plot` paints."""
+        height = self.events.top() - self.summary.bottom()
+        return QRectF(self.summary.left(), self.summary.bottom(), self.summary.width(), height)
+
+    @property
+    def lanes(self) -> QRectF:
+        """Everything between the plot and the words beneath: what `paint_lanes` paints."""
+        height = self.headline.top() - self.events.top()
+        return QRectF(self.summary.left(), self.events.top(), self.summary.width(), height)
+
+    @property
+    def words(self) -> tuple[QRectF, QRectF]:
+        """The summary, and the words beneath: what `paint_words` paints."""
+        lowest = max([self.headline.bottom(), self.keys.bottom(), *(chip.box.bottom() for chip in self.chips)])
+        foot = QRectF(self.headline.left(), self.headline.top(), self.headline.width(), lowest - self.headline.top())
+        return self.summary, foot
 
     @property
     def column_width(self) -> float:
@@ -132,7 +153,18 @@ def laid_out(size: QSizeF, fonts: Fonts, stages: tuple[str, ...], top: float) ->
         ]
         y += usual.height() + SPACES.small
     keys = QRectF(inner.left(), y + SPACES.small / 2, inner.width(), small.height()) if has_keys else QRectF()
-    return Layout(summary, plot, events, notes, times, headline, tuple(chips), keys, top)
+    return Layout(
+        QRectF(0, 0, size.width(), size.height()),
+        summary,
+        plot,
+        events,
+        notes,
+        times,
+        headline,
+        tuple(chips),
+        keys,
+        top,
+    )
 
 
 def swatch(box: QRectF) -> QRectF:

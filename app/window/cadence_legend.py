@@ -12,7 +12,7 @@ from app.window.cadence_model import Bar
 from app.window.cadence_pieces import (
     LEAST_PIECE_MS,
     Scene,
-    paint_event,
+    paint_events,
     paint_gap,
     paint_other,
     paint_pieces,
@@ -26,9 +26,11 @@ from engine.phrases import spoken
 Sign = Callable[[QPainter, QRectF, Colours], None]
 
 
-def paint_text(painter: QPainter, scene: Scene) -> None:
-    """Everything that is written outside the plot."""
+def paint_words(painter: QPainter, scene: Scene) -> None:
+    """Everything that is written outside the plot; what was there is painted over."""
     layout, colours, fonts = scene.layout, scene.colours, scene.fonts
+    for box in layout.words:
+        painter.fillRect(box, QColor(colours.base))
     middle = Qt.AlignmentFlag.AlignVCenter
     metrics = QFontMetricsF(fonts.summary)
     painter.setPen(QColor(colours.ink))
@@ -40,11 +42,6 @@ def paint_text(painter: QPainter, scene: Scene) -> None:
         painter.setPen(QColor(colours.faint))
         painter.setFont(fonts.usual)
         painter.drawText(rest, middle | Qt.AlignmentFlag.AlignRight, words.more(scene.model))
-    painter.setPen(QColor(colours.ink))
-    metrics = QFontMetricsF(fonts.small)
-    painter.setFont(fonts.small)
-    box = QRectF(layout.plot.right() + SPACES.medium, layout.y(1.0) - metrics.height() / 2, 200, metrics.height())
-    painter.drawText(box, middle, "deadline")
     if (bar := scene.model.told) is not None:
         _paint_headline(painter, scene, bar)
     _paint_legend(painter, scene, bar)
@@ -120,4 +117,4 @@ def _keys(scene: Scene) -> Iterator[tuple[str, Sign]]:
 
 
 def _event_sign(event: str, painter: QPainter, box: QRectF, colours: Colours) -> None:
-    paint_event(painter, box, event, colours)
+    paint_events(painter, box, box.width(), [event], colours)

@@ -1,22 +1,21 @@
 """The cadence meter: the last minute as bars of stages against the deadline, the one under way filling as it runs.
 
 Keys and mouse choose a bar whose stages are told in figures. What changes with a unit alone is painted once and kept;
-twenty times a second only the bar under way is painted anew, and only where it looks different. [ui]
+twenty times a second only the bar under way is painted anew, and only where it looks different. A new unit's bars and
+its words are painted part by part, a frame of the display each, so that none is long. [ui]
 """
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, QTimer
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
     QAccessibleValueChangeEvent,
-    QColor,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QPixmap,
     QResizeEvent,
 )
@@ -26,11 +25,16 @@ from app.live.snapshot import Snapshot
 from app.window import cadence_words as words
 from app.window import theme
 from app.window.cadence_layout import Fonts, Layout, laid_out
+from app.window.cadence_legend import paint_words
 from app.window.cadence_model import Bar, CadenceModel
-from app.window.cadence_painting import paint_running, paint_still, running_box
+from app.window.cadence_painting import paint_card, paint_lanes, paint_plot, paint_running, running_box
 from app.window.cadence_pieces import Scene
 
 PAGE_BARS = 10
+PART_AFTER_MS = 15  # a frame of the display later
+_UNIT = ("plot", "lanes", "words")  # what a new unit changes
+_PARTS = ("card", *_UNIT)  # all that stands still
+_PAINT = {"card": paint_card, "plot": paint_plot, "lanes": paint_lanes, "words": paint_words}
 _MOVES = {
     Qt.Key.Key_Left: -1,
     Qt.Key.Key_Right: 1,
@@ -51,16 +55,21 @@ class CadenceMeter(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.model = CadenceModel()
+        self._layout: Layout | None = None
+        self._fonts = Fonts.of(self.font())
+        self._still: QPixmap | None = (
+            None  # what stands still; painted over where it is stale, for memory is slow to get
+        )
+        self._stale = {*_PARTS}
+        self._next_part = QTimer(self, interval=PART_AFTER_MS, singleShot=True)
+        self._next_part.timeout.connect(self.update)
+        self._shown: tuple[object, ...] = ()  # of the bar under way, as it was painted
+        self._troubles = (0, 0.0)
         self.setAccessibleName("Cadence meter")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._layout: Layout | None = None
-        self._fonts = Fonts.of(self.font())
-        self._still: QPixmap | None = None
-        self._shown: tuple[object, ...] = ()  # of the bar under way, as it was painted
-        self._troubles = (0, 0.0)
 
     def sizeHint(self) -> QSize:
         height = self.fontMetrics().height()
@@ -72,9 +81,11 @@ class CadenceMeter(QWidget):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show how the session stands; paints nothing where nothing looks different."""
+        stages, top = self.model.stages, self.model.top
         if self.model.take(snapshot):
-            self._layout = None
-            self._renew()
+            if (stages, top) != (self.model.stages, self.model.top):
+                self._layout = None
+            self._renew(*(_UNIT if stages == self.model.stages else _PARTS))
             self._tell_troubles()
         shown = self._running_look()
         if shown != self._shown:
@@ -84,7 +95,7 @@ class CadenceMeter(QWidget):
     def choose(self, bar: Bar | None) -> None:
         """Choose a bar whose figures are told; None: the newest, and whichever comes after it."""
         self.model.choose(bar)
-        self._renew()
+        self._renew(*_UNIT)
         if bar is not None and QAccessible.isActive():
             event = QAccessibleEvent(self, QAccessible.Event.Focus)
             event.setChild(self.model.bars.index(bar))
@@ -105,7 +116,9 @@ class CadenceMeter(QWidget):
         ratio = self.devicePixelRatioF()
         size = self.size() * ratio
         if self._still is None or self._still.size() != size:
-            self._still = self._painted_still(size, ratio)
+            self._still, self._stale = QPixmap(size), {*_PARTS}
+            self._still.setDevicePixelRatio(ratio)
+        self._freshen(self._still)
         painter = QPainter(self)
         painter.drawPixmap(QPointF(0, 0), self._still)
         paint_running(painter, self._scene())
@@ -159,10 +172,11 @@ class CadenceMeter(QWidget):
     def _point(self, bar: Bar | None) -> None:
         if bar is not self.model.pointed:
             self.model.point(bar)
-            self._renew()
+            self._renew(*_UNIT)
 
-    def _renew(self) -> None:
-        self._still = None
+    def _renew(self, *parts: str) -> None:
+        """Paint parts of what stands still anew, or all of it."""
+        self._stale |= set(parts or _PARTS)
         self.update()
 
     def _laid_out(self) -> Layout:
@@ -174,22 +188,19 @@ class CadenceMeter(QWidget):
     def _scene(self) -> Scene:
         return Scene(self.model, self._laid_out(), self._fonts, theme.colours(self.palette()), self.hasFocus())
 
-    def _painted_still(self, size: QSize, ratio: float) -> QPixmap:
-        scene = self._scene()
-        still = QPixmap(size)
-        still.setDevicePixelRatio(ratio)
-        still.fill(QColor(scene.colours.window))
-        painter = QPainter(still)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ring = theme.SPACES.ring if scene.focused else theme.SPACES.hair
-        painter.setPen(QPen(QColor(scene.colours.accent if scene.focused else scene.colours.line), ring))
-        painter.setBrush(QColor(scene.colours.base))
-        card = QRectF(self.rect()).adjusted(ring / 2, ring / 2, -ring / 2, -ring / 2)
-        painter.drawRoundedRect(card, theme.SPACES.corner, theme.SPACES.corner)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        paint_still(painter, scene)
+    def _freshen(self, still: QPixmap) -> None:
+        """Paint what is stale; of what a unit changes, a part a frame."""
+        whole = "card" in self._stale
+        parts = _PARTS if whole else [part for part in _UNIT if part in self._stale][:1]
+        if not parts:
+            return
+        scene, painter = self._scene(), QPainter(still)
+        for part in parts:
+            _PAINT[part](painter, scene)
         painter.end()
-        return still
+        self._stale -= set(parts)
+        if self._stale:
+            self._next_part.start()
 
     def _running_look(self) -> tuple[object, ...]:
         """What of the bar under way can be seen, in whole pixels."""

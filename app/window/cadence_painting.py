@@ -1,20 +1,20 @@
 """Paints the cadence meter: what stands still until a unit is done, and the bar that fills meanwhile. [ui]."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.window import cadence_words as words
 from app.window.cadence_layout import BAR_SHARE, Layout
-from app.window.cadence_legend import paint_text
 from app.window.cadence_model import Bar
 from app.window.cadence_pieces import (
     LEAST_PIECE_MS,
     MARK,
     Scene,
     paint_cut,
-    paint_event,
+    paint_events,
     paint_gap,
     paint_other,
     paint_pieces,
@@ -30,16 +30,56 @@ LATE_LABELS = 5  # in words, on the worst; more would run into each other
 TIME_STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300)
 
 
-def paint_still(painter: QPainter, scene: Scene) -> None:
-    """Everything but the bar under way."""
-    _paint_grid(painter, scene)
-    _paint_highlights(painter, scene)
-    bars = scene.model.bars
-    _paint_spans(painter, scene, [(index, bar) for index, bar in enumerate(bars)])
-    _paint_lanes(painter, scene, bars)
-    _paint_deadline(painter, scene)
-    _paint_late(painter, scene, bars)
-    paint_text(painter, scene)
+def paint_card(painter: QPainter, scene: Scene) -> None:
+    """The ground that all is painted on, with the ring of the focus."""
+    colours, ring = scene.colours, SPACES.ring if scene.focused else SPACES.hair
+    box = scene.layout.card
+    painter.fillRect(box, QColor(colours.window))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(colours.accent if scene.focused else colours.line), ring))
+    painter.setBrush(QColor(colours.base))
+    box = box.adjusted(ring / 2, ring / 2, -ring / 2, -ring / 2)
+    painter.drawRoundedRect(box, SPACES.corner, SPACES.corner)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def paint_plot(painter: QPainter, scene: Scene) -> None:
+    """The bars on their axes, but for the bar under way; what was there is painted over."""
+    with _within(painter, scene, scene.layout.above):
+        _paint_grid(painter, scene)
+        _paint_highlights(painter, scene)
+        bars = scene.model.bars
+        _paint_spans(painter, scene, enumerate(bars))
+        _paint_deadline(painter, scene)
+        _paint_late(painter, scene, bars)
+
+
+def paint_lanes(painter: QPainter, scene: Scene) -> None:
+    """Who spoke, when an answer began and after how long, where a gap was heard; the time beneath."""
+    layout, bars = scene.layout, scene.model.bars
+    with _within(painter, scene, layout.lanes):
+        _paint_highlights(painter, scene)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_events(painter, layout.events, layout.column_width, [bar.event for bar in bars], scene.colours)
+        for index, bar in enumerate(bars):
+            if bar.gap_ms:
+                x = layout.events.left() + index * layout.column_width
+                box = QRectF(x, layout.events.top(), layout.column_width, layout.events.height())
+                paint_gap(painter, box, scene.colours)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        if layout.notes.height():
+            _paint_notes(painter, scene, bars)
+        _paint_times(painter, scene, bars)
+
+
+@contextmanager
+def _within(painter: QPainter, scene: Scene, region: QRectF) -> Iterator[None]:
+    """Paint over a region, and over nothing else."""
+    painter.save()
+    painter.setClipRect(region)
+    painter.fillRect(region, QColor(scene.colours.base))
+    yield
+    painter.restore()
 
 
 def paint_running(painter: QPainter, scene: Scene) -> None:
@@ -66,11 +106,16 @@ def running_box(layout: Layout, index: int) -> QRectF:
 
 
 def bar_box(layout: Layout, index: int) -> QRectF:
-    """A bar's left and right, on whole pixels so that it is crisp, over the plot's height."""
-    column = layout.column(index)
-    left = round(column.center().x() - column.width() * BAR_SHARE / 2)
-    width = max(1, round(column.width() * BAR_SHARE))
+    """Where a bar may be, over the plot's height."""
+    left, width = bar_place(layout, index)
     return QRectF(left, layout.plot.top(), width, layout.plot.height())
+
+
+def bar_place(layout: Layout, index: int) -> tuple[int, int]:
+    """A bar's left and width, on whole pixels so that it is crisp."""
+    column = layout.column_width
+    left = layout.plot.left() + (index + (1 - BAR_SHARE) / 2) * column
+    return round(left), max(1, round(column * BAR_SHARE))
 
 
 def _paint_grid(painter: QPainter, scene: Scene) -> None:
@@ -117,11 +162,17 @@ def _paint_highlights(painter: QPainter, scene: Scene) -> None:
 
 
 def _paint_deadline(painter: QPainter, scene: Scene, over: QRectF | None = None) -> None:
-    """The line, over the whole plot or over one column."""
+    """The line with its name, or the line over one column."""
     layout = scene.layout
     y = round(layout.y(1.0))
     box = over or layout.plot.adjusted(-SPACES.small, 0, SPACES.small, 0)
     painter.fillRect(QRectF(box.left(), y - 1, box.width(), 2), QColor(scene.colours.ink))
+    if over is None:
+        height = QFontMetricsF(scene.fonts.small).height()
+        name = QRectF(layout.plot.right() + SPACES.medium, y - height / 2, 200, height)
+        painter.setFont(scene.fonts.small)
+        painter.setPen(QColor(scene.colours.ink))
+        painter.drawText(name, Qt.AlignmentFlag.AlignVCenter, "deadline")
 
 
 def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]]) -> None:
@@ -129,17 +180,18 @@ def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]
     layout, colours = scene.layout, scene.colours
     pieces: dict[str, list[QRectF]] = {}
     cut: list[QRectF] = []
+    floor, height = layout.plot.bottom(), layout.plot.height()
     for index, bar in bars:
-        box = bar_box(layout, index)
-        bottom = layout.plot.bottom()
+        left, width = bar_place(layout, index)
+        pixels = height / layout.top / max(bar.cadence_ms, 1e-6)  # a millisecond's
         for span in bar.spans:
             if span.name in (OTHER, WAITING) and span.end_ms - span.start_ms < LEAST_PIECE_MS:
                 continue
-            top = round(layout.y(bar.fraction(span.end_ms)))
-            below = min(round(layout.y(bar.fraction(span.start_ms))), round(bottom))
-            pieces.setdefault(span.name, []).append(QRectF(box.left(), top, box.width(), max(1, below - top)))
+            top = round(floor - min(span.end_ms * pixels, height))
+            below = round(floor - min(span.start_ms * pixels, height))
+            pieces.setdefault(span.name, []).append(QRectF(left, top, width, max(1, below - top)))
         if bar.height > layout.top:
-            cut.append(box)
+            cut.append(bar_box(layout, index))
     painter.setPen(Qt.PenStyle.NoPen)
     for name, boxes in pieces.items():
         number = scene.model.number(name)
@@ -151,22 +203,6 @@ def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]
             paint_other(painter, boxes, colours)
     for box in cut:
         paint_cut(painter, box, colours)
-
-
-def _paint_lanes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
-    """Who spoke, when an answer began and after how long, where a gap was heard; the time beneath."""
-    layout = scene.layout
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    for index, bar in enumerate(bars):
-        column = layout.column(index)
-        box = QRectF(column.left(), layout.events.top(), column.width(), layout.events.height())
-        paint_event(painter, box, bar.event, scene.colours)
-        if bar.gap_ms:
-            paint_gap(painter, box, scene.colours)
-    if layout.notes.height():
-        _paint_notes(painter, scene, bars)
-    _paint_times(painter, scene, bars)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def _paint_notes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
@@ -219,15 +255,27 @@ def _paint_late(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
         text = f"{spoken(-(bar.slack_ms or 0.0))} late"
         width, column = metrics.horizontalAdvance(text) + 6, scene.layout.column(index)
         bottom = _mark_top(scene.layout, bar) + MARK
-        box = QRectF(column.center().x() + MARK, bottom - metrics.height(), width, metrics.height())
-        if box.right() > scene.layout.plot.right():
-            box.moveRight(column.center().x() - MARK)
-        if any(box.adjusted(-2, 0, 2, 0).intersects(other) for other in taken):
+        right = QRectF(column.center().x() + MARK, bottom - metrics.height(), width, metrics.height())
+        left = right.translated(-width - 2 * MARK, 0)
+        box = next((each for each in (right, left) if _is_free(scene, each, taken)), None)
+        if box is None:
             continue
         taken.append(box)
         painter.fillRect(box, QColor(scene.colours.base))
         painter.setPen(QColor(scene.colours.alarm))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def _is_free(scene: Scene, box: QRectF, taken: Sequence[QRectF]) -> bool:
+    """Whether a label there covers no bar and no other label."""
+    layout = scene.layout
+    if box.left() < layout.plot.left() or box.right() > layout.plot.right():
+        return False
+    if any(box.adjusted(-2, 0, 2, 0).intersects(other) for other in taken):
+        return False
+    first, last = layout.column_at(box.left()) or 0, layout.column_at(box.right())
+    beneath = scene.model.bars[first : None if last is None else last + 1]
+    return all(layout.y(bar.height) > box.bottom() for bar in beneath)
 
 
 def _mark_top(layout: Layout, bar: Bar) -> float:

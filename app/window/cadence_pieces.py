@@ -6,6 +6,7 @@ above the bar and in words.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
@@ -83,19 +84,35 @@ def paint_cut(painter: QPainter, box: QRectF, colours: Colours) -> None:
     painter.setPen(Qt.PenStyle.NoPen)
 
 
-def paint_event(painter: QPainter, box: QRectF, event: str, colours: Colours) -> None:
-    """SPEAK fills its box, so that an answer is one band; FLUSH ends it in a slope; LISTEN is a ring."""
+def paint_events(painter: QPainter, lane: QRectF, width: float, events: Sequence[str], colours: Colours) -> None:
+    """Who spoke, one column after the other: SPEAK is a band, FLUSH ends it in a slope, LISTEN is a ring.
+
+    Args:
+        painter: Smooths edges.
+        lane: Begins with the first event.
+        width: Of one.
+        events: "SPEAK", "FLUSH" or "LISTEN".
+        colours: The theme's.
+    """
+    left, top, bottom, at = lane.left(), lane.top(), lane.bottom(), 0
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colours.ink))
-    if event == "SPEAK":
-        painter.drawRect(box.adjusted(-0.3, 0, 0.3, 0))
-    elif event == "FLUSH":
-        painter.drawPolygon(QPolygonF([box.topLeft() + QPointF(-0.3, 0), box.bottomRight(), box.bottomLeft()]))
-    else:
-        radius = min(2.2, box.width() / 4)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(QColor(colours.faint), 1.2))
-        painter.drawEllipse(box.center(), radius, radius)
+    rings = []
+    for event, run in groupby(events):
+        first, at = at, at + len(list(run))
+        if event == "SPEAK":
+            painter.drawRect(QRectF(left + first * width, top, (at - first) * width + 0.3, lane.height()))
+        elif event == "FLUSH":
+            for x in (left + index * width for index in range(first, at)):
+                painter.drawPolygon(QPolygonF([QPointF(x, top), QPointF(x + width, bottom), QPointF(x, bottom)]))
+        else:
+            rings += [QPointF(left + (index + 0.5) * width, lane.center().y()) for index in range(first, at)]
+    radius = min(2.2, width / 4)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(colours.faint), 1.2))
+    for ring in rings:
+        painter.drawEllipse(ring, radius, radius)
+    painter.setPen(Qt.PenStyle.NoPen)
 
 
 def paint_gap(painter: QPainter, box: QRectF, colours: Colours) -> None:

@@ -85,7 +85,7 @@ def verdict(model: CadenceModel) -> str:
     """How the bars stand to the deadline: "60 seconds: no overrun, least slack 0.46 s"."""
     bars = model.bars
     if not bars or model.figures is None:
-        return "No unit yet"
+        return "No second yet"
     noun = "second" if any(bar.units > 1 for bar in bars) else unit_noun(model.figures)
     late = sum(bar.overruns for bar in bars)
     tightest = min(bars, key=lambda bar: bar.slack_ms or 0.0)
@@ -96,9 +96,9 @@ def verdict(model: CadenceModel) -> str:
 
 
 def more(model: CadenceModel) -> str:
-    """What else the bars tell: "0.18 s of gaps, the agent spoke in 24"; empty where nothing ran."""
+    """What else the bars tell: "The agent spoke in 24, with 0.18 s of gaps"."""
     if not model.bars:
-        return ""
+        return "Each will be a bar of work beneath its deadline"
     spoke = sum(bar.event == "SPEAK" for bar in model.bars)
     gaps_ms = sum(bar.gap_ms for bar in model.bars)
     return f"The agent spoke in {spoke}" + (f", with {spoken(gaps_ms)} of gaps" if gaps_ms else "")

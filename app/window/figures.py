@@ -54,7 +54,7 @@ def facts(figures: Statistics | None, paths: Mapping[str, int], header: SessionH
     late = lost = gaps = dead = NOTHING
     if figures is not None:
         late = f"{figures.overruns} of {figures.units}"
-        gaps = f"{figures.underflows}, {spoken(figures.gap_ms)}" if figures.gap_ms else "none"
+        gaps = f"{figures.underflows} ({spoken(figures.gap_ms)})" if figures.gap_ms else "none"
         lost = spoken(figures.dropped_ms) if figures.dropped_ms else "none"
         dead = spoken(figures.dead_air_ms)
     hit = NOTHING if not runs else f"{hits} of {runs}"

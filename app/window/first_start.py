@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
-from app.window import sound_advice
+from app.window import sound_advice, words
 from app.window.desk import Desk
 from app.window.layouts import Card, Page, heading, row, text
 from app.window.sound_panel import SoundPanel
@@ -135,7 +135,7 @@ class FirstStart(Page):
         self.next.setEnabled(not busy)
         self.back.setEnabled(not busy and self.step > 0)
         self.failed.setVisible(snapshot.phase is Phase.FAILED and self.step == 2)
-        self.failed.setText(snapshot.message)
+        self.failed.setText(words.sentence(snapshot.message))
         if before is not snapshot.phase:
             self._name_next()
             if self.step == 2 and snapshot.phase in (Phase.IDLE, Phase.FAILED):

@@ -6,11 +6,11 @@ Its value is there for a screen reader that asks, and is never announced: it cha
 import math
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.audio.state import NO_STREAM, StreamState
-from app.window import words
+from app.window import theme, words
 
 _FALL_DB = 2.0  # a paint; a peak is seen before it is gone
 
@@ -74,10 +74,11 @@ class LevelMeter(QWidget):
         light_width = painter.fontMetrics().horizontalAdvance("CLIP") + 14
         height = 8.0
         bar = QRectF(0, (self.height() - height) / 2, self.width() - light_width - 8, height)
-        painter.setPen(Qt.PenStyle.NoPen)
-        track = palette.color(QPalette.ColorRole.Mid)
-        painter.setBrush(track)
+        colours = theme.colours(palette)
+        painter.setPen(QColor(colours.line))
+        painter.setBrush(QColor(colours.track))
         painter.drawRoundedRect(bar, 4, 4)
+        painter.setPen(Qt.PenStyle.NoPen)
         if self._stream.device and not self._stream.lost:
             self._paint_level(painter, bar)
         self._paint_light(painter, QRectF(bar.right() + 8, 1, light_width - 1, self.height() - 2))

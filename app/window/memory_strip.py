@@ -145,9 +145,10 @@ class MemoryStrip(QWidget):
 
     def _paint_bar(self, painter: QPainter, box: QRectF, share: float) -> None:
         colours = theme.colours(self.palette())
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.line))
+        painter.setPen(QColor(colours.line))
+        painter.setBrush(QColor(colours.track))
         painter.drawRoundedRect(box, _BAR / 2, _BAR / 2)
+        painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(colours.accent))
         filled = QRectF(box)
         filled.setWidth(max(_BAR, box.width() * min(share, 1.0)))

@@ -167,7 +167,7 @@ class StatusLine(QWidget):
             self.progress.hide()
         for label, text in (
             (self.state, words.state(snapshot)),
-            (self.message, snapshot.message),
+            (self.message, words.sentence(snapshot.message)),
             (self.waiting, words.waiting(snapshot)),
             (self.faults, words.faults(snapshot)),
         ):
@@ -179,5 +179,5 @@ class StatusLine(QWidget):
 
     def show_notice(self, line: str) -> None:
         """Show a line until it is dismissed or another comes."""
-        self.notice.setText(line)
+        self.notice.setText(words.sentence(line))
         self._notice_row.setVisible(bool(line))

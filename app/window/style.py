@@ -9,15 +9,21 @@ from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QApplication
 
 import assets
-from app.window.theme import Colours, mixed
+from app.window.theme import Colours, luminance, mixed
 
-_CHEVRON = (Path(assets.__file__).parent / "icons" / "chevron.svg").as_posix()
+_ICONS = Path(assets.__file__).parent / "icons"
+
+
+def _icon(name: str) -> str:
+    return (_ICONS / f"{name}.svg").as_posix()
 
 
 def style_sheet(colours: Colours) -> str:
     """For the whole application, by its font as it is now."""
     points = QFontInfo(QApplication.font()).pointSizeF()
     scroll = mixed(colours.line, colours.faint, 0.3)
+    tick = _icon("tick-dark" if luminance(colours.on_accent) < 0.5 else "tick-light")
+    track, edge = colours.track, f"1px solid {colours.line}" if colours.hatched else "none"
     ink, faint, line, accent, raised = colours.ink, colours.faint, colours.line, colours.accent, colours.raised
     return f"""
     QLabel#title {{ font-size: {points * 1.6:.1f}pt; font-weight: 600; }}
@@ -74,7 +80,26 @@ def style_sheet(colours: Colours) -> str:
         border-bottom: 1px solid {line}; padding: 5px 8px; font-weight: 600;
     }}
 
-    QProgressBar {{ border: none; border-radius: 4px; background: {line}; max-height: 8px; min-height: 8px; }}
+    QCheckBox {{ border: 2px solid transparent; border-radius: 6px; padding: 2px 4px; spacing: 8px; }}
+    QCheckBox:focus {{ border-color: {accent}; }}
+    QCheckBox::indicator {{
+        width: 1.1em; height: 1.1em;
+        border: 1px solid {faint}; border-radius: 4px; background: {colours.base};
+    }}
+    QCheckBox::indicator:checked {{ background: {accent}; border-color: {accent}; image: url("{tick}"); }}
+    QSlider {{ border: 2px solid transparent; border-radius: 6px; min-height: 22px; }}
+    QSlider:focus {{ border-color: {accent}; }}
+    QSlider::groove:horizontal {{
+        height: 4px; border: {edge}; border-radius: 2px; background: {track}; margin: 0 4px;
+    }}
+    QSlider::sub-page:horizontal {{ background: {accent}; border-radius: 2px; margin: 0 4px; }}
+    QSlider::handle:horizontal {{
+        width: 14px; height: 14px; margin: -5px 0; border-radius: 7px;
+        background: {accent}; border: 1px solid {colours.base};
+    }}
+    QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled {{ background: {faint}; }}
+
+    QProgressBar {{ border: {edge}; border-radius: 4px; background: {track}; max-height: 8px; min-height: 8px; }}
     QProgressBar::chunk {{ background: {accent}; border-radius: 4px; }}
     QLineEdit {{
         background: {colours.base}; border: 1px solid {line}; border-radius: 6px; padding: 2px 8px; min-height: 1.5em;
@@ -88,7 +113,7 @@ def style_sheet(colours: Colours) -> str:
     QComboBox:focus {{ border: 2px solid {accent}; padding: 2px 3px 2px 9px; }}
     QComboBox:disabled {{ background: transparent; color: {faint}; }}
     QComboBox::drop-down {{ border: none; width: 22px; }}
-    QComboBox::down-arrow {{ image: url("{_CHEVRON}"); width: 10px; height: 6px; }}
+    QComboBox::down-arrow {{ image: url("{_icon("chevron")}"); width: 10px; height: 6px; }}
     QComboBox QAbstractItemView {{
         background: {colours.base}; color: {ink}; border: 1px solid {line}; outline: none;
         selection-background-color: {accent}; selection-color: {colours.on_accent};

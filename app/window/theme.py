@@ -5,6 +5,7 @@ apart), each with an edge that stands out where the fill does not. Fonts are the
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QPalette
@@ -68,13 +69,23 @@ class Colours:
         """Whether ink is lighter than what it is on."""
         return luminance(self.ink) > luminance(self.base)
 
+    @property
+    def track(self) -> str:
+        """What a bar fills: hollow where contrast is high, so that the bar stands out from it."""
+        return self.base if self.hatched else self.line
+
     def stage(self, number: int) -> str:
         """The fill of the stage met as the `number`th, from 0."""
         return self.stages[number % len(self.stages)]
 
     def edge(self, number: int) -> str:
         """The edge of that stage: of its hue, and seen on `base`."""
-        return readable(self.stage(number), self.base, GRAPHIC_CONTRAST)
+        return self._edges[number % len(self.stages)]
+
+    @cached_property
+    def _edges(self) -> tuple[str, ...]:
+        """Painted many times a second, and slow to find."""
+        return tuple(readable(fill, self.base, GRAPHIC_CONTRAST) for fill in self.stages)
 
 
 LIGHT = Colours(

@@ -14,7 +14,7 @@ from engine.phrases import printable
 
 _EDGE = 4  # pixels from the end that still count as the end
 EMPTY = "What is said is written here."
-NO_WORDS = "This log holds no words: they are kept where its settings ask for that."
+NO_WORDS = "This log holds no words."
 
 
 class TranscriptText(QTextEdit):

@@ -62,10 +62,15 @@ def state(snapshot: Snapshot) -> str:
     return f"{words}: not listening" if snapshot.listening is not Listening.OPEN else words
 
 
+def sentence(line: str) -> str:
+    """A line as a sentence begins."""
+    return line[:1].upper() + line[1:]
+
+
 def progress(told: Progress) -> str:
-    """How far long work is: "fetching the words, 42%, 3.1 MB/s"."""
+    """How far long work is: "Fetching the words, 42%, 3.1 MB/s"."""
     parts = [told.what, "" if told.done is None else f"{percent(told)}%", told.detail]
-    return ", ".join(part for part in parts if part)
+    return sentence(", ".join(part for part in parts if part))
 
 
 def percent(told: Progress) -> int:
@@ -78,7 +83,7 @@ def faults(snapshot: Snapshot) -> str:
     if not snapshot.faults:
         return ""
     total = max(len(snapshot.faults), snapshot.figures.faults if snapshot.figures else 0)
-    message = printable(snapshot.faults[-1].message)
+    message = sentence(printable(snapshot.faults[-1].message))
     return message if total == 1 else f"{message} ({counted(total, 'fault')} so far)"
 
 
@@ -114,7 +119,7 @@ def stream(stream: StreamState) -> str:
     if stream.lost:
         return f"{stream.device} is gone"
     if not stream.device:
-        return "not open"
+        return "Not open"
     parts = [stream.device, f"{stream.rate_hz} Hz", f"{spoken(stream.latency_ms)} latency"]
     if round(stream.drift_ppm):
         parts.append(f"drift {stream.drift_ppm:+.0f} ppm")

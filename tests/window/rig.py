@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtTest import QTest
@@ -96,7 +97,8 @@ def write_sessions(folder: Path) -> None:
     for day, seconds, overruns, recorded in ((1, 312, False, True), (2, 74, True, False), (3, 1290, False, False)):
         of_one = folder / f"2026-12-0{day} 1{day}-04-31.123"
         of_one.mkdir(parents=True)
-        head = header(runtime="stock" if overruns else "cadence")
+        began = f"2026-12-0{day}T1{day}:04:31+00:00"
+        head = msgspec.structs.replace(header(runtime="stock" if overruns else "cadence"), wall_clock=began)
         write(of_one / LOG, conversation(seconds, seed=day, overruns=overruns), head)
         if recorded:
             (of_one / RECORDING).write_bytes(b"")

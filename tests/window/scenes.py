@@ -4,12 +4,10 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from app.audio.state import StreamState
 from app.live.snapshot import SHOWN_UNITS, Line, Phase, Progress, Running, Snapshot
 from engine.cadence import measure
-from engine.timing import Fault, Record, UnitRecord
+from engine.timing import Fault, UnitRecord
 from tests.made_up_sessions import conversation, header
 
 MICROPHONE = StreamState("Headset microphone", "ALSA", 48_000, 21.3, 0.31, 0.09, drift_ppm=12.0)
@@ -35,16 +33,14 @@ def lines(count: int = len(_TALK)) -> tuple[Line, ...]:
 
 def talking(seconds: int = 64, *, overruns: bool = False, sounding: bool = True) -> Snapshot:
     """In the middle of a conversation."""
-    records = conversation(seconds, seed=3, overruns=overruns, speed=1.1 if overruns else 0.9)
-    if overruns:
-        records = [_late(record) for record in records]
+    records = conversation(seconds, seed=4 if overruns else 3, overruns=overruns, speed=1.25 if overruns else 0.9)
     units = tuple(record for record in records if isinstance(record, UnitRecord))
     last = units[-1]
     index = last.index + 1
     arrival_ns = last.deadline_ns
     faults = ()
     if overruns:
-        faults = (Fault(index=12, at_ns=12_400_000_000, stage=None, message="the speaker lacked samples"),) * 3
+        faults = (Fault(index=55, at_ns=55_400_000_000, stage=None, message="the speaker lacked samples"),) * 3
     paths = random.Random(1)
     return Snapshot(
         phase=Phase.TALKING,
@@ -72,13 +68,6 @@ def talking(seconds: int = 64, *, overruns: bool = False, sounding: bool = True)
     )
 
 
-def _late(record: Record) -> Record:
-    """Two seconds that a busy machine has lost."""
-    if not isinstance(record, UnitRecord) or record.index not in (38, 51):
-        return record
-    return msgspec.structs.replace(record, finish_ns=record.finish_ns + 900_000_000, event="SPEAK")
-
-
 def fetching() -> Snapshot:
     """Weights come."""
     told = Progress("Fetching the words' weights", 0.42, "41.2 of 98.0 MB, 6.3 MB/s, 9 s left")
@@ -95,7 +84,7 @@ def device_lost() -> Snapshot:
     return replace(
         talking(sounding=False),
         phase=Phase.PAUSED,
-        message="The microphone 'Headset microphone' is gone. Connect it, then look again on the Devices page.",
+        message="Headset microphone is gone; connect it, or choose another, and look again",
         hearing=False,
         running=None,
         microphone=StreamState("Headset microphone", "ALSA", 48_000, lost=True),

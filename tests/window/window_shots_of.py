@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from PySide6.QtCore import Qt
+
 from app.live.settings import Theme
 from app.live.snapshot import Snapshot, Trial
+from app.window.crash import Crash, CrashDialog, describe
 from tests.window import scenes
 from tests.window.rig import Rig, write_sessions
 
@@ -51,6 +54,19 @@ def replay(rig: Rig) -> None:
     rig.window.sessions.replay.seek.setValue(55)
 
 
+def crash(rig: Rig) -> None:
+    page(0, scenes.talking())(rig)
+    try:
+        raise ValueError("a made-up error")
+    except ValueError as error:
+        dialog = CrashDialog(describe(type(error), error, None, "in the thread engine"), rig.window)
+    dialog.add(Crash("elsewhere", "ValueError: another"))
+    dialog.setWindowFlags(Qt.WindowType.Widget)
+    dialog.setAutoFillBackground(True)
+    dialog.move(270, 170)
+    dialog.show()
+
+
 def echo_found(rig: Rig) -> None:
     rig.window.devices.panel.try_button.setChecked(True)
 
@@ -75,6 +91,7 @@ SHOTS: dict[str, tuple[Prepare, tuple[int, int]]] = {
         ),
         USUAL,
     ),
+    "talk-recorded": (page(0, replace(scenes.talking(), recording=Path("recording.wav"))), USUAL),
     "talk-device-lost": (page(0, scenes.device_lost()), USUAL),
     "talk-failed": (page(0, scenes.failed()), USUAL),
     "talk-small": (page(0, scenes.talking()), SMALL),
@@ -86,6 +103,7 @@ SHOTS: dict[str, tuple[Prepare, tuple[int, int]]] = {
     "devices-small": (page(2, Snapshot()), SMALL),
     "settings": (page(3, Snapshot()), USUAL),
     "settings-small": (page(3, Snapshot()), SMALL),
+    "crash": (crash, USUAL),
     "first-what": (first_start(0, Snapshot()), USUAL),
     "first-sound": (first_start(1, OPEN), USUAL),
     "first-model": (first_start(2, Snapshot()), USUAL),
