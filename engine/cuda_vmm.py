@@ -1,17 +1,16 @@
-"""CUDA's virtual memory, by way of cuda-bindings: the only file that names the driver.
+"""CUDA's virtual memory, as the arena asks for it.
 
 Addresses are reserved once and granules of memory mapped behind them, as the CUDA Driver API's "Virtual Memory
-Management" lays it down. Everything else imports without it. Entered by [engine].
+Management" lays it down. Entered by [engine].
 """
 
-import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import torch
 
-from engine.errors import CadenceError, MissingPart, NoRoom
+from engine.cuda_driver import Cuda, DriverFailed
+from engine.errors import MissingPart, NoRoom
 from engine.memory.device import DeviceMemory
 
 
@@ -25,16 +24,16 @@ class CudaDriver:
 
     Raises:
         MissingPart: cuda-bindings is not installed, or this machine has no CUDA device that torch can use.
-        CadenceError: The device cannot map memory at addresses of our choice.
+        DriverFailed: The device cannot map memory at addresses of our choice.
     """
 
     def __init__(self, device: torch.device) -> None:
-        self._cuda = _bindings()
+        self._cuda = Cuda()
         if not torch.cuda.is_available():
             raise MissingPart("no CUDA device that torch can use", "one", "run on the CPU, or mend the GPU's driver")
         self._device = torch.device("cuda", torch.cuda.current_device() if device.index is None else device.index)
         torch.zeros(1, device=self._device)  # torch makes the context that everything here is of
-        cuda = self._cuda
+        cuda = self._cuda.names
         location = cuda.CUmemLocation()
         location.type, location.id = cuda.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, self._device.index
         self._kind = cuda.CUmemAllocationProp()
@@ -44,29 +43,30 @@ class CudaDriver:
         self._access.location = location
         self._access.flags = cuda.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
         least = cuda.CUmemAllocationGranularity_flags.CU_MEM_ALLOC_GRANULARITY_MINIMUM
-        self.granule_bytes = int(self._check(cuda.cuMemGetAllocationGranularity(self._kind, least)))
+        self.granule_bytes = int(self._cuda.cuMemGetAllocationGranularity(self._kind, least))
 
     def reserve(self, size: int) -> int:
-        return int(self._check(self._cuda.cuMemAddressReserve(size, 0, 0, 0), size, "addresses"))
+        return int(self._had(lambda: self._cuda.cuMemAddressReserve(size, 0, 0, 0), size, "addresses"))
 
     def free(self, address: int, size: int) -> None:
-        self._check(self._cuda.cuMemAddressFree(address, size))
+        self._cuda.cuMemAddressFree(address, size)
 
     def create(self) -> Any:
-        return self._check(self._cuda.cuMemCreate(self.granule_bytes, self._kind, 0), self.granule_bytes)
+        size = self.granule_bytes
+        return self._had(lambda: self._cuda.cuMemCreate(size, self._kind, 0), size, "memory")
 
     def destroy(self, granule: Any) -> None:
-        self._check(self._cuda.cuMemRelease(granule))
+        self._cuda.cuMemRelease(granule)
 
     def map(self, address: int, granule: Any) -> None:
-        self._check(self._cuda.cuMemMap(address, self.granule_bytes, 0, granule, 0))
-        self._check(self._cuda.cuMemSetAccess(address, self.granule_bytes, [self._access], 1))
+        self._cuda.cuMemMap(address, self.granule_bytes, 0, granule, 0)
+        self._cuda.cuMemSetAccess(address, self.granule_bytes, [self._access], 1)
 
     def unmap(self, address: int) -> None:
-        self._check(self._cuda.cuMemUnmap(address, self.granule_bytes))
+        self._cuda.cuMemUnmap(address, self.granule_bytes)
 
     def zero(self, address: int, size: int) -> None:
-        self._check(self._cuda.cuMemsetD8Async(address, 0, size, torch.cuda.current_stream(self._device).cuda_stream))
+        self._cuda.cuMemsetD8Async(address, 0, size, torch.cuda.current_stream(self._device).cuda_stream)
 
     def mark(self) -> Callable[[], bool]:
         event = torch.cuda.Event()
@@ -88,18 +88,18 @@ class CudaDriver:
         """
         return torch.as_tensor(_Bytes(memory), device=self._device)
 
-    def _check(self, answer: tuple[Any, ...], size: int = 0, of: str = "memory") -> Any:
-        """What the driver gave, or the error that it named."""
-        code, *given = answer
-        if code == self._cuda.CUresult.CUDA_SUCCESS:
-            return given[0] if given else None
-        if code == self._cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+    def _had(self, ask: Callable[[], Any], size: int, of: str) -> Any:
+        """What was asked for, or an error that says how much of what was not to be had."""
+        try:
+            return ask()
+        except DriverFailed as error:
+            if error.code != "CUDA_ERROR_OUT_OF_MEMORY":
+                raise
             raise NoRoom(
                 f"the GPU refuses {size:,} more bytes of {of}; {self.available_bytes():,} bytes of memory are free",
                 f"{of} for the session's state",
                 "close what else runs on the GPU, or declare a shorter session",
-            )
-        raise CadenceError(f"the GPU's driver failed ({code.name})", "", "begin the session again")
+            ) from error
 
 
 class _Bytes:
@@ -113,14 +113,3 @@ class _Bytes:
             "data": (memory.address, False),
             "version": 3,
         }
-
-
-def _bindings() -> ModuleType:
-    try:
-        return importlib.import_module("cuda.bindings.driver")
-    except (ImportError, OSError, RuntimeError) as error:
-        raise MissingPart(
-            f"cuda-bindings cannot be loaded ({error})",
-            "it, to keep a session's state on the GPU",
-            "pip install 'duplexcadence[cuda]', or run on the CPU",
-        ) from error
