@@ -1,4 +1,4 @@
-"""Clocked graphs on a real device: every token equal to eager, to the bit, across regimes; what cannot be is refused."""
+"""Clocked graphs on a device: every token equal to eager, to the bit, across regimes; what cannot be is refused."""
 
 import contextlib
 
