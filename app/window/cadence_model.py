@@ -214,7 +214,7 @@ class _History:
             return (), None
         second_ns = self._bar.arrival_ns // NS * NS
         if not _short(self._open[-1]) or now_ns >= second_ns + NS:
-            return (*self._done, self._bar), None
+            return (*self._done, self._bar)[-SHOWN_UNITS:], None
         elapsed_ms = max(0, now_ns - self._bar.arrival_ns) / 1e6
         return tuple(self._done), replace(self._bar, cadence_ms=1000.0, elapsed_ms=elapsed_ms)
 

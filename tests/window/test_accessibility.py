@@ -1,5 +1,6 @@
 """Every page can be used unseen and without a mouse: roles, names, values, and a Tab key that gets anywhere."""
 
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -12,13 +13,14 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.snapshot import Listening, Snapshot, Trial
+from app.window import cadence_words as words
 from tests.window import scenes
 from tests.window.rig import Rig, heard, name_of, write_sessions
 
 ROLE = QAccessible.Role
-WITH_VALUE = {ROLE.ComboBox, ROLE.Slider, ROLE.ProgressBar, ROLE.Indicator}
+WITH_VALUE = {ROLE.ComboBox, ROLE.Slider, ROLE.ProgressBar, ROLE.Indicator, ROLE.Chart}
 NAMED = {*WITH_VALUE, ROLE.Button, ROLE.CheckBox, ROLE.StaticText, ROLE.EditableText}
-PAGES = ("talk", "sessions", "devices", "settings", "first start 1", "first start 2", "first start 3")
+PAGES = ("talk", "sessions", "devices", "settings", "first start 1", "first start 2", "first start 3", "a past session")
 
 ROW = 14  # pixels: controls whose middles are nearer than that are in one row
 
@@ -36,6 +38,13 @@ def go(rig: Rig, page: str, snapshot: Snapshot) -> None:
     if page.startswith("first start"):
         rig.window.show_first_start()
         rig.window.first_start.go_to(int(page[-1]) - 1)
+    elif page == "a past session":
+        rig.window.go_to(PAGES.index("sessions"))
+        rig.settle()
+        rig.window.sessions.open.click()
+        rig.settle()
+        rig.window.sessions.replay.pause()
+        rig.window.sessions.replay.seek.setValue(40)
     else:
         rig.window.go_to(PAGES.index(page))
     rig.settle()
@@ -110,6 +119,77 @@ def place(rig: Rig, widget: QWidget) -> QPoint:
 
 def value_of(widget: QWidget) -> str:
     return QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Value)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_whatever_has_the_focus_looks_so(rig: Rig, page: str) -> None:
+    go(rig, page, Snapshot())
+    for widget in walked(rig):
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        focused = widget.grab().toImage()
+        widget.clearFocus()
+        assert widget.grab().toImage() != focused, name_of(widget)
+
+
+@pytest.mark.parametrize("page", ["talk", "a past session"])
+def test_the_painted_meter_is_a_chart_of_bars_that_a_screen_reader_walks(rig: Rig, page: str) -> None:
+    go(rig, page, scenes.talking(overruns=True))
+    found = [each for each in heard(rig.window) if each.role is ROLE.Chart]
+    assert [each.name for each in found] == ["Cadence meter"]
+    meter = (rig.window.talk if page == "talk" else rig.window.sessions.replay).cadence.meter
+    assert "overrun" in found[0].value
+    assert "response delay median" in found[0].value
+    bars = [each for each in heard(rig.window) if each.part_of is ROLE.Chart]
+    assert len(bars) == len(meter.model.bars) >= 40
+    for bar, shown in zip(bars, meter.model.bars, strict=True):
+        assert bar.role is ROLE.ListItem
+        assert bar.name.startswith(f"Unit {shown.first}, ")
+        assert ("late" in bar.name) == bool(shown.overruns)
+        assert bar.value == words.in_figures(shown)
+        assert bar.focusable
+
+
+def test_arrow_keys_bring_a_screen_reader_to_the_bar_that_is_told(rig: Rig) -> None:
+    go(rig, "talk", scenes.talking())
+    meter = rig.window.talk.cadence.meter
+    meter.setFocus()
+    interface = QAccessible.queryAccessibleInterface(meter)
+    assert interface.focusChild() is None
+    rig.click(Qt.Key.Key_Left)
+    rig.click(Qt.Key.Key_Left)
+    bar = interface.focusChild()
+    assert bar.text(QAccessible.Text.Name) == words.headline(meter.model.bars[-3])
+    assert bar.state().focused
+    assert interface.indexOfChild(bar) == len(meter.model.bars) - 3
+    assert bar.parent().text(QAccessible.Text.Name) == "Cadence meter"
+    middle = bar.rect().center()
+    assert interface.childAt(middle.x(), middle.y()).text(QAccessible.Text.Name) == bar.text(QAccessible.Text.Name)
+    assert words.in_figures(meter.model.bars[-3]) in interface.text(QAccessible.Text.Description)
+    rig.click(Qt.Key.Key_End)
+    assert interface.focusChild() is None
+
+
+def test_a_bar_that_is_gone_is_no_longer_valid_and_an_interface_outlives_none(rig: Rig) -> None:
+    go(rig, "talk", scenes.talking())
+    interface = QAccessible.queryAccessibleInterface(rig.window.talk.cadence.meter)
+    bar = interface.child(50)
+    assert bar.isValid()
+    rig.show(units=(), figures=None, header=None, running=None)
+    gc.collect()
+    assert not bar.isValid()
+    assert bar.text(QAccessible.Text.Name) == ""
+    assert interface.childCount() == 0
+    assert interface.child(0) is None
+
+
+def test_figures_and_memory_are_told_with_what_they_are(rig: Rig) -> None:
+    go(rig, "talk", scenes.talking(overruns=True))
+    names = {each.name for each in heard(rig.window.talk.cadence)}
+    assert any(name.startswith("Slack, median: ") for name in names)
+    assert any(name.startswith("Response delay, 99%: ") for name in names)
+    assert any(name.startswith("Overruns: 3 of ") for name in names)
+    assert "Graph hits: none on a CPU" in names
+    assert "MiB of 64 MiB reserved" in value_of(rig.window.talk.cadence.memory)
 
 
 def test_a_mouse_click_leaves_the_focus_where_it_was(rig: Rig, qtbot: QtBot) -> None:
