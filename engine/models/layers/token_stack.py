@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.models.layers.decoder_stack import StackSizes
+from engine.models.layers.exact import token as exact
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class _Layer:
     def norm(self, name: str, x: Tensor) -> Tensor:
         weight = self.weights.get(f"{name}.weight")
         return x if weight is None else normed(x, weight, self.eps)
+
+    @property
+    def head_norms(self) -> tuple[Tensor, Tensor] | None:
+        """Weights of the queries' and the keys' norms, where there are any."""
+        found = [self.weights.get(f"self_attn.{name}_norm.weight") for name in "qk"]
+        return None if found[0] is None or found[1] is None else (found[0], found[1])
 
 
 class TokenStack:
@@ -50,6 +57,12 @@ class TokenStack:
         self._sizes, self._keys_values = sizes, keys_values
         even = torch.arange(0, sizes.dim, 2, dtype=torch.int64).float()
         self._rates = (1.0 / sizes.rope_theta ** (even / sizes.dim)).to(keys_values.device)  # [dim / 2]
+        shape = sizes.width, sizes.inner, sizes.heads, sizes.kv_heads
+        self.kernels = (
+            exact.fit(shape, sizes.eps, keys_values.dtype, keys_values.device, normed, turned)
+            if sizes.dim == exact.DIM
+            else None
+        )
 
     def __call__(self, x: Tensor, positions: Tensor, length: int) -> Tensor:
         """Read the ticks at `positions`, which end at `length`.
@@ -66,6 +79,8 @@ class TokenStack:
         angles = positions[:, None].float() * self._rates  # [n, dim / 2]
         angles = torch.cat((angles, angles), 1)
         turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        if count == 1 and self.kernels is not None:
+            return self._token(self.kernels, x, positions, length, turn)
         whole = count == 1 or count == length
         mask = None if whole else torch.ones(count, length, dtype=torch.bool, device=x.device).tril(length - count)
         for index, layer in enumerate(self._layers):
@@ -94,6 +109,22 @@ class TokenStack:
             enable_gqa=mask is None,
         )
         return found[0].transpose(0, 1).flatten(1)
+
+    def _token(
+        self, kernels: exact.TokenKernels, x: Tensor, position: Tensor, length: int, turn: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """One token, with what stands between its products in few kernels, to the same bits."""
+        eps, norms = self._sizes.eps, [layer.weights["input_layernorm.weight"] for layer in self._layers]
+        x, moved = kernels.add_normed(x, None, norms[0], eps)
+        for index, (layer, after) in enumerate(zip(self._layers, (*norms[1:], self._last), strict=True)):
+            query, key, value = (layer.linear(f"self_attn.{name}_proj", moved) for name in "qkv")
+            own = self._keys_values[:, index]
+            query = kernels.heads(query, key, value, layer.head_norms, turn, position, own, eps)
+            found = layer.linear("self_attn.o_proj", self.attend(index, query, length))
+            x, moved = kernels.add_normed(x, found, layer.weights["post_attention_layernorm.weight"], eps)
+            inner = kernels.gated(layer.linear("mlp.gate_proj", moved), layer.linear("mlp.up_proj", moved))
+            x, moved = kernels.add_normed(x, layer.linear("mlp.down_proj", inner), after, eps)
+        return moved
 
     def _attend(
         self, index: int, layer: _Layer, x: Tensor, positions: Tensor, length: int, turn: tuple[Tensor, Tensor],
