@@ -1,0 +1,75 @@
+"""What the device does in a unit: kernels by kind, and how long it is busy, as torch's profiler sees it.
+
+A sum over kernels: those that run at once, on a graph's lanes, are each counted. On a CPU the same of torch's
+operations. Entered by the engine thread.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+
+from engine.bench.columns import Column
+from engine.bench.course import BenchUnit
+from engine.bench.place import Place
+
+UNITS = 3
+# The first that a kernel's name contains is its kind.
+_KINDS = {
+    "attention": ("fmha", "attention", "flash"),
+    "product": ("gemm", "gemv", "addmm", "cublas", "product", "linear", "aten::mm", "aten::bmm"),
+    "convolution": ("conv", "wgrad", "fprop", "implicit"),
+    "layout": ("nchw", "nhwc", "transpose"),
+    "joining": ("cat",),
+    "copy": ("copy", "memcpy"),
+    "fill": ("memset", "fill", "zero"),
+    "norm": ("norm",),
+    "softmax": ("softmax",),
+    "transform": ("fft",),
+    "random": ("distribution", "normal", "uniform", "rand"),
+    "element-wise": ("elementwise", "jit", "scaled", "aten::mul", "aten::add"),
+}
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """One kind of work in one unit.
+
+    Args:
+        kind: As `_KINDS` has it.
+        count: Kernels.
+        ms: Their times' sum.
+    """
+
+    kind: str
+    count: float
+    ms: float
+
+
+def seen(column: Column, units: Iterator[BenchUnit], place: Place) -> list[Kernels]:
+    """A unit's work by kind, what takes longest first; the mean of some units."""
+    with torch.profiler.profile(activities=[place.activity]) as profile:
+        for unit in islice(units, UNITS):
+            column.say(unit)
+            place.synchronize()
+            column.rest(unit)
+    total: dict[str, tuple[float, float]] = {}
+    for event in profile.key_averages():
+        us = event.self_device_time_total if place.is_gpu else event.self_cpu_time_total
+        count, busy = total.get(kind := kind_of(event.key), (0.0, 0.0))
+        total[kind] = count + event.count / UNITS, busy + us / 1e3 / UNITS
+    found = [Kernels(kind, count, ms) for kind, (count, ms) in total.items() if ms]
+    return sorted(found, key=lambda one: -one.ms)
+
+
+def kind_of(name: str) -> str:
+    """What a kernel of that name does."""
+    low = name.lower()
+    return next((kind for kind, parts in _KINDS.items() if any(part in low for part in parts)), "other")
+
+
+def listed(found: list[Kernels]) -> list[dict[str, Any]]:
+    """For the record."""
+    return [{"kind": one.kind, "count": round(one.count, 1), "ms": round(one.ms, 4)} for one in found]

@@ -1,0 +1,200 @@
+"""Where a benchmark runs: a CPU, where every step runs eagerly, or a CUDA device. Nothing else tells the two apart.
+
+Entered by the engine thread.
+"""
+
+import gc
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+import torch
+
+from engine.arena import Arena, DeviceArena, HostArena
+from engine.clock import Clock, WallClock
+from engine.cuda_graphs import CudaGraphs
+from engine.cuda_vmm import CudaDriver
+from engine.errors import AskedWrongly, CadenceError
+from engine.plan import Plan
+from engine.replay import Rehearse, ReplayRuntime
+from engine.runtime import EagerRuntime, Runtime
+
+
+class Place(Protocol):
+    """A device and its machine.
+
+    Attributes:
+        device: torch's.
+        name: As its maker calls it.
+        is_gpu: Whether times on it mean anything beyond this machine.
+        granule_bytes: Of its memory.
+        activity: What its work is to torch's profiler.
+        clock: The host's.
+    """
+
+    device: torch.device
+    name: str
+    is_gpu: bool
+    granule_bytes: int
+    activity: torch.profiler.ProfilerActivity
+    clock: Clock
+
+    def arena(self, plan: Plan) -> Arena:
+        """An arena for a plan."""
+        ...
+
+    def runtime(self, arena: Arena, rehearse: Rehearse) -> Runtime:
+        """Ours."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until the device has done all that it was asked."""
+        ...
+
+    def used_bytes(self) -> int:
+        """Memory in use: of the whole device, as its driver tells; on a CPU, of this process."""
+        ...
+
+    def torch_bytes(self) -> int | None:
+        """Memory in torch's tensors; None where torch keeps no count."""
+        ...
+
+    def torch_peak_bytes(self) -> int | None:
+        """The most of it since `forget`; None where torch keeps no count."""
+        ...
+
+    def forget(self) -> None:
+        """Give back what nobody holds, and begin to count the peak anew."""
+        ...
+
+    def leave_free(self, size: int) -> Callable[[], None] | None:
+        """Take all but `size` bytes of the device's memory; what gives it back. None where that is out of reach."""
+        ...
+
+
+class CpuPlace:
+    """This machine's processor; see `Place`."""
+
+    def __init__(self) -> None:
+        self.device, self.is_gpu, self.name = torch.device("cpu"), False, _processor()
+        self.granule_bytes = 4096
+        self.activity = torch.profiler.ProfilerActivity.CPU
+        self.clock: Clock = WallClock()
+
+    def arena(self, plan: Plan) -> Arena:
+        return HostArena(plan)
+
+    def runtime(self, arena: Arena, rehearse: Rehearse) -> Runtime:
+        return EagerRuntime("cadence", self.clock)
+
+    def synchronize(self) -> None:
+        pass
+
+    def used_bytes(self) -> int:
+        used: int = psutil.Process().memory_info().rss
+        return used
+
+    def torch_bytes(self) -> int | None:
+        return None
+
+    def torch_peak_bytes(self) -> int | None:
+        return None
+
+    def forget(self) -> None:
+        gc.collect()
+
+    def leave_free(self, size: int) -> Callable[[], None] | None:
+        return None
+
+
+class CudaPlace:
+    """A CUDA device; see `Place`.
+
+    Raises:
+        AskedWrongly: There is none.
+        MissingPart: cuda-bindings is not installed.
+    """
+
+    def __init__(self) -> None:
+        if not torch.cuda.is_available():
+            raise AskedWrongly("there is no CUDA device here that torch can use", "one", "measure with --device cpu")
+        self.device, self.is_gpu = torch.device("cuda", torch.cuda.current_device()), True
+        self._driver = CudaDriver(self.device)
+        self.name, self.granule_bytes = torch.cuda.get_device_name(self.device), self._driver.granule_bytes
+        self.activity = torch.profiler.ProfilerActivity.CUDA
+        self.clock: Clock = WallClock()
+
+    def arena(self, plan: Plan) -> Arena:
+        return DeviceArena(plan, self._driver)
+
+    def runtime(self, arena: Arena, rehearse: Rehearse) -> Runtime:
+        assert isinstance(arena, DeviceArena), "an arena of this place"
+        return ReplayRuntime(self.clock, CudaGraphs(self.device, arena.set_aside, self.clock), rehearse)
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize(self.device)
+
+    def used_bytes(self) -> int:
+        free, total = torch.cuda.mem_get_info(self.device)
+        return int(total - free)
+
+    def torch_bytes(self) -> int | None:
+        return int(torch.cuda.memory_allocated(self.device))
+
+    def torch_peak_bytes(self) -> int | None:
+        return int(torch.cuda.max_memory_allocated(self.device))
+
+    def forget(self) -> None:
+        gc.collect()
+        self.synchronize()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(self.device)
+
+    def leave_free(self, size: int) -> Callable[[], None] | None:
+        self.forget()
+        free, _ = torch.cuda.mem_get_info(self.device)
+        held = [torch.empty(max(0, free - size), dtype=torch.uint8, device=self.device)]
+
+        def give_back() -> None:
+            held.clear()
+            self.forget()
+
+        return give_back
+
+
+def find_place(name: str) -> Place:
+    """The place of that name, "cpu" or "cuda".
+
+    Raises:
+        AskedWrongly: There is no such device here.
+    """
+    return CudaPlace() if name == "cuda" else CpuPlace()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """While entered, no garbage is collected, and none of what is there now is looked through afterwards."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.collect()
+
+
+def one_line(error: BaseException) -> str:
+    """What went wrong, for a record."""
+    text = " ".join(str(error).split("\n", 1)[0].split())
+    return text if isinstance(error, CadenceError) else f"{type(error).__name__}: {text}"
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

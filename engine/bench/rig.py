@@ -1,0 +1,106 @@
+"""What a measurement stands on: a place, weights and the released code; makes columns of them, in any process.
+
+Entered by the engine thread.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column, Stock, stock
+from engine.bench.place import find_place
+from engine.bench.tails import STEADY, Tail
+from engine.errors import CadenceError
+from engine.models.token2wav.made_up import TINY, make_up, make_up_prompt
+from engine.models.token2wav.sizes import Token2WavSizes
+from engine.models.token2wav.timelines import prompt_tokens
+from engine.models.token2wav.unit import VoicePrompt
+from engine.stock.package import fetched_wheel, import_released
+
+RUNTIMES = (RELEASED, PINNED, GRAPHS, CADENCE)
+PARTS = ("timing", "peaks", "equality", "endurance", "beside", "floor")
+NOISE_FRAMES = 50 * 600  # as much as the released code draws
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured.
+
+    Args:
+        tail: Of which model.
+        runtimes: Columns.
+        prompts_s: Seconds of voice prompt, a case each.
+        units: Of the timing, for each runtime.
+        device: "cuda" or "cpu".
+        tiny: At the size for tests.
+        parts: Which measurements.
+        profile: Name the kernels.
+        endurance_units: Of the long session.
+        command: As it was asked.
+        path: Of the JSON file; None to write none.
+    """
+
+    tail: Tail
+    runtimes: tuple[str, ...] = RUNTIMES
+    prompts_s: tuple[float, ...] = (3.37, 5.0, 10.0)
+    units: int = 100
+    device: str = "cuda"
+    tiny: bool = False
+    parts: tuple[str, ...] = PARTS
+    profile: bool = False
+    endurance_units: int = 10_000
+    command: str = ""
+    path: Path | None = None
+
+
+class Rig:
+    """A place, with weights on it and the released code beside it.
+
+    Args:
+        asked: Whatever is to be measured.
+
+    Raises:
+        AskedWrongly: There is no such device here.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked, self.place = asked, find_place(asked.device)
+        self.sizes = TINY if asked.tiny else Token2WavSizes()
+        if asked.tiny:
+            torch.set_num_threads(1)  # tiny products are over before a second thread has woken
+        self.made = make_up(self.sizes, NOISE_FRAMES).to(self.place.device)
+        self.missing: dict[str, str] = {}  # columns that cannot be had, and why
+        try:
+            self.released = import_released(fetched_wheel())
+        except CadenceError as error:
+            self.missing |= dict.fromkeys((RELEASED, PINNED, GRAPHS), f"the released package is not here: {error}")
+        if not self.place.is_gpu or asked.tiny:
+            why = "its graphs are captured on a GPU alone, and at the released sizes, which are written into them"
+            self.missing.setdefault(GRAPHS, why)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of the released files' tensors."""
+        return sum(each.nbytes for half in (self.made.flow, self.made.vocoder) for each in half.values())
+
+    def has(self, name: str) -> bool:
+        """Whether a column was asked for and can be had."""
+        return name in self.asked.runtimes and name not in self.missing
+
+    def prompt(self, seconds: float) -> VoicePrompt:
+        """A voice prompt of that length, on the place's device."""
+        made, device = make_up_prompt(self.sizes, prompt_tokens(round(seconds * 16_000))), self.place.device
+        return VoicePrompt(made.tokens.to(device), made.mel.to(device), made.speaker.to(device))
+
+    def stock(self, name: str) -> Stock:
+        """A column of the released code, not prepared."""
+        return stock(name, self.released, self.made, self.asked.tail.solver_steps, self.place)
+
+    def cadence(self, prompt: VoicePrompt, tail: Tail | None = None, script: str = STEADY) -> Cadence:
+        """Ours, not prepared."""
+        return Cadence(tail or self.asked.tail, self.made, prompt.tokens.shape[1], self.place, script)
+
+    def column(self, name: str, prompt: VoicePrompt) -> Column:
+        """Any column, not prepared."""
+        return self.cadence(prompt) if name == CADENCE else self.stock(name)
