@@ -110,7 +110,6 @@ class StatusLine(QWidget):
         self._mark = PhaseMark()
         self.state = QLabel()
         self.state.setObjectName("strong")
-        self.state.setAccessibleName("State")
         self.message = QLabel()
         self.message.setWordWrap(True)
         self.message.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.live.sessions import LOG, RECORDING, Sessions
 from app.live.settings import SettingsFile
-from app.window.desk import Desk
+from app.window.desk import Desk, LiveConversation
 from app.window.first_start import WeightLine
 from app.window.main import dress, make_application
 from app.window.main_window import MainWindow
@@ -38,16 +38,26 @@ class Rig:
 
     Args:
         folder: For settings and sessions.
+        file: The settings as they are found; else the first start is done.
+        live: A real conversation, in place of one that stands as a test says.
         settings: Of the user's, before the window opens.
     """
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        file: SettingsFile | None = None,
+        live: LiveConversation | None = None,
+        **settings: Any,
+    ) -> None:
         self.application = make_application()
         self.conversation = FakeConversation()
-        self.file = SettingsFile(folder / "settings.json")
-        self.file.change(**{"first_start_done": True, **settings})
+        self.file = file or SettingsFile(folder / "settings.json")
+        if file is None:
+            self.file.change(**{"first_start_done": True, **settings})
         self.sessions_folder = folder / "sessions"
-        self.desk = Desk(self.conversation, self.file, Sessions(self.sessions_folder))
+        self.desk = Desk(live or self.conversation, self.file, Sessions(self.sessions_folder))
         dress(self.application, self.desk)
         self.window = MainWindow(self.desk, look=lambda _: WEIGHTS)
         self.window.show()

@@ -73,6 +73,8 @@ def test_whatever_takes_the_focus_has_a_role_a_name_and_a_value(rig: Rig, page: 
             assert each.name or (each.role is ROLE.StaticText and not each.text), each
         if each.role in WITH_VALUE:
             assert each.value, each
+        if each.role is ROLE.StaticText:
+            assert each.text.replace("&", "") in each.name, "what is seen is heard"
 
 
 @pytest.mark.parametrize("page", PAGES)
