@@ -19,7 +19,7 @@ def _icon(name: str) -> str:
 
 
 def style_sheet(colours: Colours) -> str:
-    """For the whole application, by its font as it is now."""
+    """For the window and all that belongs to it, by the application's font as it is now."""
     points = QFontInfo(QApplication.font()).pointSizeF()
     scroll = mixed(colours.line, colours.faint, 0.3)
     tick = _icon("tick-dark" if luminance(colours.on_accent) < 0.5 else "tick-light")

@@ -58,8 +58,8 @@ class Rig:
             self.file.change(**{"first_start_done": True, **settings})
         self.sessions_folder = folder / "sessions"
         self.desk = Desk(live or self.conversation, self.file, Sessions(self.sessions_folder))
-        dress(self.application, self.desk)
         self.window = MainWindow(self.desk, look=lambda _: WEIGHTS)
+        dress(self.application, self.window, self.desk)
         self.window.show()
         self.window.activateWindow()
         self.settle()
