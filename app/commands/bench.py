@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     parts, prompts_s = _some(args.parts, _PARTS, "--parts"), _lengths(args.prompt_s)
 
     # These load torch, which takes seconds, and which other commands do without.
-    from engine.bench.bench import run_bench, sound
+    from engine.bench.bench import run_bench, succeeded
     from engine.bench.report import table
     from engine.bench.rig import Asked
     from engine.bench.tails import find_tail
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     record = run_bench(asked, tell)
     for line in table(record):
         say(line)
-    return 0 if sound(record) else 1
+    return 0 if succeeded(record) else 1
 
 
 def _some(text: str, known: tuple[str, ...], option: str) -> tuple[str, ...]:

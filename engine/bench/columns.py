@@ -23,12 +23,12 @@ from engine.models.token2wav.encoding import STAGE as ENCODER
 from engine.models.token2wav.flowing import STAGE as FLOW
 from engine.models.token2wav.made_up import MadeUp
 from engine.models.token2wav.sounding import STAGE as VOCODER
+from engine.models.token2wav.timelines import FRAMES_A_TOKEN
 from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.replay import Prepared, ReplayRuntime
 from engine.stage import Lifetime
 from engine.step import Step
 from engine.stock.driver import ReleasedDriver
-from engine.stock.modules import released_modules
 
 if TYPE_CHECKING:
     from engine.timing import StageRecord
@@ -58,7 +58,11 @@ class Column(Protocol):
         ...
 
     def prepare(self, prompt: VoicePrompt) -> None:
-        """Take in the voice and whatever else comes before a session."""
+        """Take in the voice."""
+        ...
+
+    def capture(self) -> None:
+        """Capture its graphs, where it has any: the last that comes before a session."""
         ...
 
     def begin(self) -> None:
@@ -103,6 +107,9 @@ class Stock:
         with self._settings():
             self.driver.prepare(prompt)
 
+    def capture(self) -> None:
+        pass
+
     def begin(self) -> None:
         self.driver.reset()
 
@@ -132,8 +139,7 @@ class StockGraphs(Stock):
         super().__init__(GRAPHS, driver, as_released)
         self._place, self._replays, self._capture_s = place, 0, 0.0
 
-    def prepare(self, prompt: VoicePrompt) -> None:
-        super().prepare(prompt)
+    def capture(self) -> None:
         flow, before, start_ns = self.driver.own.flow, self._place.used_bytes(), self._place.clock.now_ns()
         with contextlib.redirect_stdout(None):  # it says so on standard output
             flow.scatter_cuda_graph(True)
@@ -143,6 +149,12 @@ class StockGraphs(Stock):
         graphs = flow.decoder.estimator.graph_chunk
         for frames, graph in graphs.items():
             graphs[frames] = types.SimpleNamespace(replay=lambda graph=graph: self._replay(graph))
+
+    @property
+    def reach(self) -> int:
+        """Mel frames that may be held before a unit for its graph to be used; once they have been captured."""
+        reach: int = self.driver.own.flow.decoder.estimator.max_size_chunk[FRAMES_A_TOKEN * GRAPHS_TOKENS]
+        return reach
 
     def _replay(self, graph: Any) -> None:
         self._replays += 1
@@ -206,8 +218,11 @@ class Cadence:
     def prepare(self, prompt: VoicePrompt) -> None:
         with pinned():
             self.ours.prepare(prompt)
-            if isinstance(self.runtime, ReplayRuntime):
-                stages = (ENCODER, FLOW, VOCODER)
+
+    def capture(self) -> None:
+        if isinstance(self.runtime, ReplayRuntime):
+            stages = (ENCODER, FLOW, VOCODER)
+            with pinned():
                 self.prepared = self.runtime.prepare(one for one in self.plan.shapes if one.stage in stages)
 
     def begin(self) -> None:
@@ -261,19 +276,3 @@ class Cadence:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
-
-
-def stock(name: str, released: types.SimpleNamespace, made: MadeUp, steps: int, place: Place) -> Stock:
-    """A column of the released driver, over modules of its own that share weights.
-
-    Args:
-        name: `RELEASED`, `PINNED` or `GRAPHS`.
-        released: As `package.import_released` gives it.
-        made: Weights and noise on the place's device.
-        steps: Of the solver.
-        place: Where it runs.
-    """
-    driver = ReleasedDriver(released, *released_modules(released, made), steps)
-    if name == GRAPHS:
-        return StockGraphs(driver, place)
-    return Stock(name, driver, as_released if name == RELEASED else pinned)

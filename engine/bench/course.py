@@ -37,20 +37,13 @@ class BenchUnit:
         index: Which.
         launches: In order; none where the tail waits for more tokens.
         ends: A turn ends with it.
-        needed: Ticks by state that the unit needs, as planned.
         ahead: The most that the next one may need.
     """
 
     index: int
     launches: tuple[Saying, ...]
     ends: bool
-    needed: Mapping[str, int]
     ahead: Mapping[str, int]
-
-    @property
-    def shapes(self) -> str:
-        """What it is made of, in words."""
-        return ", ".join(f"{each.tokens.shape[1]} tokens{' (last)' if each.last else ''}" for each in self.launches)
 
 
 def course(plan: Plan, units: Iterable[ScriptUnit], vocabulary: int, device: torch.device) -> Iterator[BenchUnit]:
@@ -70,7 +63,7 @@ def course(plan: Plan, units: Iterable[ScriptUnit], vocabulary: int, device: tor
             tokens = torch.randint(0, vocabulary, (1, launch.fed), generator=generator).to(device)
             launches.append(Saying(tokens, seed, launch.last))
             seed += 1
-        yield BenchUnit(index, tuple(launches), told.event == FLUSH, planned.needed, plan.ahead(position))
+        yield BenchUnit(index, tuple(launches), told.event == FLUSH, plan.ahead(position))
 
 
 def for_ever(script: str) -> Iterator[ScriptUnit]:
@@ -79,8 +72,3 @@ def for_ever(script: str) -> Iterator[ScriptUnit]:
     while True:
         yield parsed.at(index)
         index += 1
-
-
-def settled(units: Iterator[BenchUnit], warm_up: int) -> tuple[list[BenchUnit], Iterator[BenchUnit]]:
-    """The first units, in which lengths still change and libraries still load, and then the others."""
-    return [next(units) for _ in range(warm_up)], units

@@ -63,11 +63,15 @@ class Place(Protocol):
         ...
 
     def torch_peak_bytes(self) -> int | None:
-        """The most of it since `forget`; None where torch keeps no count."""
+        """The most of it since the count began; None where torch keeps no count."""
+        ...
+
+    def count_anew(self) -> None:
+        """Begin to count the peak anew."""
         ...
 
     def forget(self) -> None:
-        """Give back what nobody holds, and begin to count the peak anew."""
+        """Wait, give back what nobody holds, and begin to count the peak anew."""
         ...
 
     def leave_free(self, size: int) -> Callable[[], None] | None:
@@ -102,6 +106,9 @@ class CpuPlace:
 
     def torch_peak_bytes(self) -> int | None:
         return None
+
+    def count_anew(self) -> None:
+        pass
 
     def forget(self) -> None:
         gc.collect()
@@ -147,11 +154,14 @@ class CudaPlace:
     def torch_peak_bytes(self) -> int | None:
         return int(torch.cuda.max_memory_allocated(self.device))
 
+    def count_anew(self) -> None:
+        torch.cuda.reset_peak_memory_stats(self.device)
+
     def forget(self) -> None:
         gc.collect()
         self.synchronize()
         torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(self.device)
+        self.count_anew()
 
     def leave_free(self, size: int) -> Callable[[], None] | None:
         self.forget()

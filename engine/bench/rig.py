@@ -8,14 +8,17 @@ from pathlib import Path
 
 import torch
 
-from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column, Stock, stock
-from engine.bench.place import find_place
+from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column, Stock, StockGraphs
+from engine.bench.place import Place
+from engine.bench.settings import as_released, pinned
 from engine.bench.tails import STEADY, Tail
 from engine.errors import CadenceError
 from engine.models.token2wav.made_up import TINY, make_up, make_up_prompt
 from engine.models.token2wav.sizes import Token2WavSizes
 from engine.models.token2wav.timelines import prompt_tokens
 from engine.models.token2wav.unit import VoicePrompt
+from engine.stock.driver import ReleasedDriver
+from engine.stock.modules import released_modules
 from engine.stock.package import fetched_wheel, import_released
 
 RUNTIMES = (RELEASED, PINNED, GRAPHS, CADENCE)
@@ -59,13 +62,11 @@ class Rig:
 
     Args:
         asked: Whatever is to be measured.
-
-    Raises:
-        AskedWrongly: There is no such device here.
+        place: As `find_place` gives it for what was asked.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked, self.place = asked, find_place(asked.device)
+    def __init__(self, asked: Asked, place: Place) -> None:
+        self.asked, self.place = asked, place
         self.sizes = TINY if asked.tiny else Token2WavSizes()
         if asked.tiny:
             torch.set_num_threads(1)  # tiny products are over before a second thread has woken
@@ -84,6 +85,10 @@ class Rig:
         """Bytes of the released files' tensors."""
         return sum(each.nbytes for half in (self.made.flow, self.made.vocoder) for each in half.values())
 
+    def let_go(self) -> None:
+        """Let the columns alone hold weights; no more of them can be made."""
+        del self.made
+
     def has(self, name: str) -> bool:
         """Whether a column was asked for and can be had."""
         return name in self.asked.runtimes and name not in self.missing
@@ -94,8 +99,12 @@ class Rig:
         return VoicePrompt(made.tokens.to(device), made.mel.to(device), made.speaker.to(device))
 
     def stock(self, name: str) -> Stock:
-        """A column of the released code, not prepared."""
-        return stock(name, self.released, self.made, self.asked.tail.solver_steps, self.place)
+        """A column of the released code in some settings, not prepared."""
+        return Stock(name, self._driver(), as_released if name == RELEASED else pinned)
+
+    def stock_graphs(self) -> StockGraphs:
+        """The released code with its package's own graphs, not prepared."""
+        return StockGraphs(self._driver(), self.place)
 
     def cadence(self, prompt: VoicePrompt, tail: Tail | None = None, script: str = STEADY) -> Cadence:
         """Ours, not prepared."""
@@ -103,4 +112,10 @@ class Rig:
 
     def column(self, name: str, prompt: VoicePrompt) -> Column:
         """Any column, not prepared."""
-        return self.cadence(prompt) if name == CADENCE else self.stock(name)
+        if name == CADENCE:
+            return self.cadence(prompt)
+        return self.stock_graphs() if name == GRAPHS else self.stock(name)
+
+    def _driver(self) -> ReleasedDriver:
+        """Over modules of its own, for what it carries lies in them; they share weights."""
+        return ReleasedDriver(self.released, *released_modules(self.released, self.made), self.asked.tail.solver_steps)

@@ -1,0 +1,160 @@
+"""What each part of a benchmark measures, for one length of voice prompt: makes columns, lets them speak, fills a case.
+
+A case is one entry of the record; see `bench.schema.json`. Entered by the engine thread.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from engine.bench import beside, endurance, equality, floor, kernels, pace, peaks
+from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column
+from engine.bench.course import course, for_ever
+from engine.bench.rig import RUNTIMES, Rig
+from engine.bench.tails import GRAPHS_TOKENS, STEADY
+from engine.models.token2wav.timelines import FRAMES_A_TOKEN, KEPT_FRAMES
+from engine.models.token2wav.unit import VoicePrompt
+from engine.phrases import size
+
+Case = dict[str, Any]
+Tell = Callable[[str], None]
+STOCKS = (RELEASED, PINNED)  # that the headline is measured against; the dormant graphs stand beside it
+LOW_MEMORY_BYTES = 2 << 30
+
+
+def floor_of_it(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """What no runtime can go below."""
+    tail = rig.asked.tail
+    plan = tail.plan(tail.lines(prompt.tokens.shape[1], rig.sizes))
+    case["floor"] = floor.floor(plan, rig.sizes, tail.solver_steps, rig.place.name)
+
+
+def times(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """Times, kernels and captures; of the package's dormant graphs over units of their own."""
+    tail = rig.asked.tail
+    with _ready([rig.column(name, prompt) for name in (*STOCKS, CADENCE) if rig.has(name)], prompt, tell) as columns:
+        plan = tail.plan(tail.lines(prompt.tokens.shape[1], rig.sizes))
+        units = course(plan, for_ever(STEADY), rig.sizes.flow.vocabulary, rig.place.device)
+        walls = pace.take_turns(columns, units, rig.asked.units, rig.place, tell)
+        for column in columns:
+            figures = pace.summed_up(walls[column.name], rig.place) | column.figures()
+            found = kernels.seen(column, units, rig.place) if rig.place.is_gpu or rig.asked.profile else []
+            if rig.place.is_gpu:
+                figures["device_busy_ms"] = round(sum(one.ms for one in found), 3)
+            if rig.asked.profile:
+                figures["kernels"] = kernels.listed(found)
+            case["runtimes"].setdefault(column.name, {}).update(figures)
+    stocks = [pace.median(walls[name]) for name in STOCKS if name in walls]
+    if stocks and CADENCE in walls:
+        case["ratio"]["speed"] = round(min(stocks) / pace.median(walls[CADENCE]), 3)
+    if rig.has(GRAPHS):
+        rig.place.forget()
+        _times_of_graphs(rig, case, prompt, tell)
+
+
+def _times_of_graphs(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    frames = FRAMES_A_TOKEN * prompt.tokens.shape[1] + KEPT_FRAMES
+    tail, script = rig.asked.tail.eager_to_start(), f"(S{GRAPHS_TOKENS})"
+    theirs, ours = rig.stock_graphs(), rig.cadence(prompt, tail, script)
+    with _ready([theirs, ours], prompt, tell) as columns:
+        if frames > theirs.reach:
+            case["missing"] = {GRAPHS: f"{frames} frames are held, and its graphs are padded to {theirs.reach}"}
+            return
+        units = course(ours.plan, for_ever(script), rig.sizes.flow.vocabulary, rig.place.device)
+        walls = pace.take_turns(columns, units, rig.asked.units, rig.place, tell)
+        figures = pace.summed_up(walls[GRAPHS], rig.place) | theirs.figures()
+        figures["cadence_there"] = pace.summed_up(walls[CADENCE], rig.place)
+    case["runtimes"].setdefault(GRAPHS, {}).update(figures)
+    case["ratio"]["speed_graphs"] = round(pace.median(walls[GRAPHS]) / pace.median(walls[CADENCE]), 3)
+
+
+def peaks_apart(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """Memory, a process for each runtime."""
+    runtimes = case["runtimes"]
+    for name in RUNTIMES:
+        if rig.has(name) and name not in case.get("missing", {}):
+            found = peaks.measure_alone(rig.asked, name, case["prompt_s"])
+            runtimes.setdefault(name, {}).update(found)
+            tell(f"{name}: {size(found['peak_bytes'])} at the most")
+    stocks = [runtimes[name] for name in STOCKS if rig.has(name)]
+    if stocks and rig.has(CADENCE):
+        ours = runtimes[CADENCE]
+        case["ratio"]["peak_memory"] = round(ours["peak_bytes"] / min(one["peak_bytes"] for one in stocks), 4)
+        case["ratio"]["state_and_activations"] = round(_working(ours) / min(map(_working, stocks)), 4)
+
+
+def _working(figures: dict[str, Any]) -> int:
+    """Bytes of state and activations, those in graphs' own memory among them."""
+    return sum(figures.get(part, 0) for part in ("state_bytes", "activation_bytes", "graph_bytes"))
+
+
+def equal_bits(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """Twice: with all of the memory, and with little left, in which the libraries may choose otherwise."""
+    if not (rig.has(CADENCE) and rig.has(PINNED)):
+        return
+    for name, left in (("equal", None), ("equal_low_memory", LOW_MEMORY_BYTES)):
+        theirs, ours = rig.stock(PINNED), rig.cadence(prompt)
+        theirs.prepare(prompt)
+        give_back = None if left is None else rig.place.leave_free(left)
+        if left is not None and give_back is None:
+            return  # a CPU's memory is not this program's to take
+        try:
+            with _ready([ours], prompt, tell):
+                found = equality.compare_session(ours, theirs, rig.sizes.flow.vocabulary, rig.place)
+                case[name] = found | ours.figures() | ({} if left is None else {"free_bytes": left})
+        finally:
+            if give_back is not None:
+                give_back()
+        tell(f"{found['equal']} of {found['units']} units equal")
+        del theirs, ours
+        rig.place.forget()
+
+
+def pace_beside(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """Ours, with an app's threads beside it."""
+    if rig.has(CADENCE):
+        ours = rig.cadence(prompt)
+        with _ready([ours], prompt, tell):
+            case["beside"] = beside.keep_pace(ours, rig.asked.units, rig.sizes.flow.vocabulary, rig.place, tell)
+
+
+def long_turn(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
+    """Ours for a long time, and then the released code from where it stands."""
+    if rig.has(CADENCE) and rig.has(PINNED):
+        ours, theirs = rig.cadence(prompt), rig.stock(PINNED)
+        with _ready([theirs, ours], prompt, tell):
+            count, vocabulary = rig.asked.endurance_units, rig.sizes.flow.vocabulary
+            case["endurance"] = endurance.endure(ours, theirs, count, vocabulary, rig.place, tell)
+
+
+@contextmanager
+def _ready(columns: list[Column], prompt: VoicePrompt, tell: Tell) -> Iterator[list[Column]]:
+    """Columns that have taken in the voice and captured their graphs; their arenas go when this is left."""
+    try:
+        for column in columns:
+            column.prepare(prompt)
+            column.capture()
+            tell(f"{column.name} is ready")
+        yield columns
+    finally:
+        for column in columns:
+            if isinstance(column, Cadence):
+                column.close()
+        columns.clear()
+
+
+MEASURES: dict[str, Callable[[Rig, Case, VoicePrompt, Tell], None]] = {
+    "floor": floor_of_it,
+    "timing": times,
+    "peaks": peaks_apart,
+    "equality": equal_bits,
+    "beside": pace_beside,
+    "endurance": long_turn,
+}
+ONCE = ("beside", "endurance")  # with the first prompt alone
+
+
+def compared(case: Case) -> Iterable[dict[str, Any]]:
+    """Every comparison of bits in a case."""
+    found = (case.get("equal"), case.get("equal_low_memory"), case.get("endurance", {}).get("after"))
+    return [one for one in found if one is not None]
