@@ -8,6 +8,7 @@ conversation. Once it has ended FILE holds one JSON object. For `tests.quality.l
 
 import json
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import asdict
@@ -29,7 +30,8 @@ class Watch:
 
     def __init__(self) -> None:
         self.sound: Sound | None = None
-        self.looks: list[dict[str, Any]] = []
+        # On disk: kept in memory they would be the growth that is sought, 4 KiB a second.
+        self._looks = tempfile.TemporaryFile("w+")  # noqa: SIM115  `told` closes it
         self.stalls_ms: dict[str, float] = {}
         self.reached_s: dict[str, float] = {}  # seconds of the process's life until then
         self._began = time.monotonic()
@@ -54,7 +56,10 @@ class Watch:
         """All that was seen."""
         self._ended.set()
         self._thread.join()
-        return {"looks": self.looks, "stalls_ms": self.stalls_ms, "reached_s": self.reached_s}
+        self._looks.seek(0)
+        with self._looks:
+            looks = [json.loads(line) for line in self._looks]
+        return {"looks": looks, "stalls_ms": self.stalls_ms, "reached_s": self.reached_s}
 
     def _look(self) -> None:
         process = psutil.Process()
@@ -63,18 +68,17 @@ class Watch:
             if sound is None or not sound.microphone.device:
                 continue
             used = process.cpu_times()
-            self.looks.append(
-                {
-                    "at_s": time.monotonic() - self._began,
-                    "rss": process.memory_info().rss,
-                    "threads": process.num_threads(),
-                    "cpu_s": used.user + used.system,
-                    "counts": asdict(sound.counts),
-                    "voice": asdict(sound.voice.counts),
-                    "microphone": asdict(sound.microphone),
-                    "speaker": asdict(sound.speaker),
-                }
-            )
+            look = {
+                "at_s": time.monotonic() - self._began,
+                "rss": process.memory_info().rss,
+                "threads": process.num_threads(),
+                "cpu_s": used.user + used.system,
+                "counts": asdict(sound.counts),
+                "voice": asdict(sound.voice.counts),
+                "microphone": asdict(sound.microphone),
+                "speaker": asdict(sound.speaker),
+            }
+            self._looks.write(json.dumps(look) + "\n")
 
 
 def watch_window(watch: Watch) -> None:
