@@ -58,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_ending("--json", args.json, (".json",))
         check_targets({}, {"--json": args.json})
-    if min(args.units, args.endurance_units) < 1:
-        raise AskedWrongly(f"{min(args.units, args.endurance_units)} units to measure", "at least one")
+    if args.units < 1:
+        raise AskedWrongly(f"{args.units} units to measure", "at least one")
+    if args.endurance_units < 2:
+        raise AskedWrongly(f"an endurance of {args.endurance_units} units", "at least two")
     runtimes = tuple(_RUNTIMES[name] for name in _some(args.runtime, tuple(_RUNTIMES), "--runtime"))
     parts, prompts_s = _some(args.parts, _PARTS, "--parts"), _lengths(args.prompt_s)
 

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.bench import equality
-from engine.bench.measures import MEASURES, ONCE, compared
+from engine.bench.measures import MEASURES, ONCE
 from engine.bench.place import find_place, one_line
 from engine.bench.record import Recording
+from engine.bench.report import compared
 from engine.bench.rig import Asked, Rig
 from engine.bench.settings import described, versions
 from engine.models.token2wav.timelines import CHUNK_TOKENS, LOOK_AHEAD_TOKENS
@@ -73,6 +74,6 @@ def _head(rig: Rig) -> dict[str, Any]:
         "sizes": "tiny" if asked.tiny else "released",
         "solver_steps": asked.tail.solver_steps,
         "unit": f"{CHUNK_TOKENS}+{LOOK_AHEAD_TOKENS} tokens, one second",
-        "script": equality.SCRIPT,
+        "script": equality.script(asked.tiny),
         "missing": {name: why for name, why in rig.missing.items() if name in asked.runtimes},
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import Tensor
 
-from engine.arena import DeviceArena
+from engine.arena import Arena, DeviceArena
 from engine.bench.course import BenchUnit
 from engine.bench.place import Place
 from engine.bench.settings import as_released, pinned
@@ -26,14 +26,17 @@ from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.models.token2wav.timelines import FRAMES_A_TOKEN
 from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.replay import Prepared, ReplayRuntime
+from engine.runtime import EagerRuntime, Runtime
 from engine.stage import Lifetime
 from engine.step import Step
 from engine.stock.driver import ReleasedDriver
+from engine.stock.transcription import ReleasedRoom
 
 if TYPE_CHECKING:
     from engine.timing import StageRecord
 
 RELEASED, PINNED, GRAPHS, CADENCE = "stock_released", "stock_pinned", "stock_graphs", "cadence"
+TRANSCRIPTION = "transcription"  # in place of the stock columns where the released package is not to be had
 SLACK_NS = 30_000_000_000  # more than any capture takes
 
 
@@ -187,14 +190,14 @@ class Cadence:
     def __init__(self, tail: Tail, made: MadeUp, prompt_tokens: int, place: Place, script: str = STEADY) -> None:
         lines = tail.lines(prompt_tokens, made.sizes)
         self.plan, self._place = tail.plan(lines, script), place
-        self.arena = place.arena(self.plan)
+        self.arena = self._arena(place)
         self.arena.commit_needed(self.plan.ahead(self.plan.start))
         self.views = {state.name: self.arena.view(state.name) for state in self.plan.states}
         self._noise = made.noise[:, :, : len(self.views["flow.attention.shift"])].clone()
         self.ours = Token2Wav(Checkpoint.of(made.sizes, made.flow, made.vocoder), lines, self.views, self._noise)
         self._source = made.sizes.vocoder.source
         self._generator = torch.Generator(place.device)
-        self.runtime = place.runtime(self.arena, self._rehearse)
+        self.runtime = self._runtime(place)
         self.prepared: Prepared | None = None
         self._records: list[StageRecord] = []
 
@@ -209,6 +212,12 @@ class Cadence:
     @property
     def graph_bytes(self) -> int:
         return self.runtime.held_bytes if isinstance(self.runtime, ReplayRuntime) else 0
+
+    def _arena(self, place: Place) -> Arena:
+        return place.arena(self.plan)
+
+    def _runtime(self, place: Place) -> Runtime:
+        return place.runtime(self.arena, self._rehearse)
 
     @property
     def addresses(self) -> dict[str, int]:
@@ -276,3 +285,23 @@ class Cadence:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
+
+
+class Transcription(Cadence):
+    """Our own layers, eagerly, in memory as the released code takes it: where that itself is not to be had."""
+
+    name = TRANSCRIPTION
+
+    @property
+    def in_torch_bytes(self) -> int:
+        return super().in_torch_bytes + self.arena.committed_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        return self.in_torch_bytes
+
+    def _arena(self, place: Place) -> Arena:
+        return ReleasedRoom(self.plan, place.device)
+
+    def _runtime(self, place: Place) -> Runtime:
+        return EagerRuntime("stock", place.clock)

@@ -12,25 +12,30 @@ import torch
 from engine.bench.columns import Cadence, Stock
 from engine.bench.course import BenchUnit, course, for_ever
 from engine.bench.place import Place
+from engine.plan import Script
 from engine.stock.caches import same_caches
 
-STEADY_UNITS = 30
-TURN = f"S17 {'S ' * STEADY_UNITS}F13"  # a short first unit, steady ones, a flush
-SCRIPT = f"({TURN})"
+STEADY_UNITS, TINY_STEADY_UNITS = 30, 8
 TURNS = 2
 
 
-def compare_session(ours: Cadence, stock: Stock, vocabulary: int, place: Place) -> dict[str, Any]:
+def script(tiny: bool) -> str:
+    """A turn, again and again: a short first unit, steady ones, a flush."""
+    return f"(S17 {'S ' * (TINY_STEADY_UNITS if tiny else STEADY_UNITS)}F13)"
+
+
+def compare_session(ours: Cadence, stock: Stock, told: str, vocabulary: int, place: Place) -> dict[str, Any]:
     """The scripted session through both, from a turn's beginning.
 
     Args:
         ours: Prepared.
         stock: Prepared with the same voice, its settings pinned.
+        told: The script of a turn.
         vocabulary: Speech tokens to choose from.
         place: Where both run.
     """
-    units = TURNS * len(TURN.split())
-    walk = course(ours.plan, islice(for_ever(SCRIPT), units), vocabulary, place.device)
+    units = TURNS * len(Script.parse(told).cycle)
+    walk = course(ours.plan, islice(for_ever(told), units), vocabulary, place.device)
     before = ours.addresses
     for column in (ours, stock):
         column.begin()

@@ -19,8 +19,8 @@ UNITS = 3
 # The first that a kernel's name contains is its kind.
 _KINDS = {
     "attention": ("fmha", "attention", "flash"),
-    "product": ("gemm", "gemv", "addmm", "cublas", "product", "linear", "aten::mm", "aten::bmm"),
     "convolution": ("conv", "wgrad", "fprop", "implicit"),
+    "product": ("gemm", "gemv", "addmm", "cublas", "product", "linear", "aten::mm", "aten::bmm"),
     "layout": ("nchw", "nhwc", "transpose"),
     "joining": ("cat",),
     "copy": ("copy", "memcpy"),
@@ -58,9 +58,11 @@ def seen(column: Column, units: Iterator[BenchUnit], place: Place) -> list[Kerne
     total: dict[str, tuple[float, float]] = {}
     for event in profile.key_averages():
         us = event.self_device_time_total if place.is_gpu else event.self_cpu_time_total
+        if not us:
+            continue  # the host's part of a launch, which has the name of what it launches
         count, busy = total.get(kind := kind_of(event.key), (0.0, 0.0))
         total[kind] = count + event.count / UNITS, busy + us / 1e3 / UNITS
-    found = [Kernels(kind, count, ms) for kind, (count, ms) in total.items() if ms]
+    found = [Kernels(kind, count, ms) for kind, (count, ms) in total.items()]
     return sorted(found, key=lambda one: -one.ms)
 
 

@@ -3,14 +3,16 @@
 A case is one entry of the record; see `bench.schema.json`. Entered by the engine thread.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Any
 
 from engine.bench import beside, endurance, equality, floor, kernels, pace, peaks
-from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column
+from engine.bench.columns import CADENCE, GRAPHS, PINNED, Cadence, Column
 from engine.bench.course import course, for_ever
-from engine.bench.rig import RUNTIMES, Rig
+from engine.bench.report import working_bytes
+from engine.bench.rig import Rig
 from engine.bench.tails import GRAPHS_TOKENS, STEADY
 from engine.models.token2wav.timelines import FRAMES_A_TOKEN, KEPT_FRAMES
 from engine.models.token2wav.unit import VoicePrompt
@@ -18,7 +20,6 @@ from engine.phrases import size
 
 Case = dict[str, Any]
 Tell = Callable[[str], None]
-STOCKS = (RELEASED, PINNED)  # that the headline is measured against; the dormant graphs stand beside it
 LOW_MEMORY_BYTES = 2 << 30
 
 
@@ -32,7 +33,7 @@ def floor_of_it(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
 def times(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
     """Times, kernels and captures; of the package's dormant graphs over units of their own."""
     tail = rig.asked.tail
-    with _ready([rig.column(name, prompt) for name in (*STOCKS, CADENCE) if rig.has(name)], prompt, tell) as columns:
+    with _ready([rig.column(name, prompt) for name in rig.runtimes if name != GRAPHS], prompt, tell) as columns:
         plan = tail.plan(tail.lines(prompt.tokens.shape[1], rig.sizes))
         units = course(plan, for_ever(STEADY), rig.sizes.flow.vocabulary, rig.place.device)
         walls = pace.take_turns(columns, units, rig.asked.units, rig.place, tell)
@@ -44,7 +45,7 @@ def times(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
             if rig.asked.profile:
                 figures["kernels"] = kernels.listed(found)
             case["runtimes"].setdefault(column.name, {}).update(figures)
-    stocks = [pace.median(walls[name]) for name in STOCKS if name in walls]
+    stocks = [pace.median(walls[name]) for name in rig.stocks]
     if stocks and CADENCE in walls:
         case["ratio"]["speed"] = round(min(stocks) / pace.median(walls[CADENCE]), 3)
     if rig.has(GRAPHS):
@@ -71,43 +72,37 @@ def _times_of_graphs(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> N
 def peaks_apart(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
     """Memory, a process for each runtime."""
     runtimes = case["runtimes"]
-    for name in RUNTIMES:
-        if rig.has(name) and name not in case.get("missing", {}):
+    for name in rig.runtimes:
+        if name not in case.get("missing", {}):
             found = peaks.measure_alone(rig.asked, name, case["prompt_s"])
             runtimes.setdefault(name, {}).update(found)
             tell(f"{name}: {size(found['peak_bytes'])} at the most")
-    stocks = [runtimes[name] for name in STOCKS if rig.has(name)]
+    stocks = [runtimes[name] for name in rig.stocks]
     if stocks and rig.has(CADENCE):
         ours = runtimes[CADENCE]
         case["ratio"]["peak_memory"] = round(ours["peak_bytes"] / min(one["peak_bytes"] for one in stocks), 4)
-        case["ratio"]["state_and_activations"] = round(_working(ours) / min(map(_working, stocks)), 4)
-
-
-def _working(figures: dict[str, Any]) -> int:
-    """Bytes of state and activations, those in graphs' own memory among them."""
-    return sum(figures.get(part, 0) for part in ("state_bytes", "activation_bytes", "graph_bytes"))
+        case["ratio"]["state_and_activations"] = round(working_bytes(ours) / min(map(working_bytes, stocks)), 4)
 
 
 def equal_bits(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
     """Twice: with all of the memory, and with little left, in which the libraries may choose otherwise."""
     if not (rig.has(CADENCE) and rig.has(PINNED)):
         return
-    for name, left in (("equal", None), ("equal_low_memory", LOW_MEMORY_BYTES)):
+    told, vocabulary, place = equality.script(rig.asked.tiny), rig.sizes.flow.vocabulary, rig.place
+    for name, left in (("equal", None), ("equal_low_memory", LOW_MEMORY_BYTES))[: 1 + place.is_gpu]:
         theirs, ours = rig.stock(PINNED), rig.cadence(prompt)
         theirs.prepare(prompt)
-        give_back = None if left is None else rig.place.leave_free(left)
-        if left is not None and give_back is None:
-            return  # a CPU's memory is not this program's to take
-        try:
-            with _ready([ours], prompt, tell):
-                found = equality.compare_session(ours, theirs, rig.sizes.flow.vocabulary, rig.place)
-                case[name] = found | ours.figures() | ({} if left is None else {"free_bytes": left})
-        finally:
-            if give_back is not None:
-                give_back()
+        with ExitStack() as stack:
+            if left is not None:
+                for unit in islice(course(ours.plan, for_ever(told), vocabulary, place.device), pace.WARM_UP):
+                    theirs.say(unit)  # so that torch keeps what it takes; what is left is for ours
+                stack.enter_context(place.left_free(left))
+            stack.enter_context(_ready([ours], prompt, tell))
+            found = equality.compare_session(ours, theirs, told, vocabulary, place)
+            case[name] = found | ours.figures() | ({} if left is None else {"free_bytes": left})
         tell(f"{found['equal']} of {found['units']} units equal")
         del theirs, ours
-        rig.place.forget()
+        place.forget()
 
 
 def pace_beside(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
@@ -152,9 +147,3 @@ MEASURES: dict[str, Callable[[Rig, Case, VoicePrompt, Tell], None]] = {
     "endurance": long_turn,
 }
 ONCE = ("beside", "endurance")  # with the first prompt alone
-
-
-def compared(case: Case) -> Iterable[dict[str, Any]]:
-    """Every comparison of bits in a case."""
-    found = (case.get("equal"), case.get("equal_low_memory"), case.get("endurance", {}).get("after"))
-    return [one for one in found if one is not None]

@@ -3,7 +3,8 @@
 The total is the driver's figure above what the context alone takes. State is what is carried from unit to unit, the
 arena's memory among it; weights are what else lies in torch's tensors while nothing runs, activations what comes on top
 while a unit or the prompt is worked out; graphs have memory that is theirs alone. What is left of the total is torch's
-cache, the libraries' own, and rounding. Entered by the main thread of a process that measures nothing else.
+cache, the libraries' own, and rounding. Loading is over when the count begins. Entered by the main thread of a process
+that measures nothing else.
 """
 
 import multiprocessing
@@ -11,15 +12,15 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from typing import Any
 
-from engine.bench.columns import GRAPHS, Cadence, Column
+from engine.bench.columns import CADENCE, GRAPHS, Cadence, Column
 from engine.bench.course import BenchUnit, course, for_ever
 from engine.bench.place import Place, find_place
 from engine.bench.rig import Asked, Rig
 from engine.bench.tails import GRAPHS_TOKENS
 from engine.layout import lay_out
 
-SCRIPT, GRAPHS_SCRIPT = f"(S17 {'S ' * 10}F13)", f"(S{GRAPHS_TOKENS})"
-UNITS = 18  # a turn, and the beginning of another
+SCRIPT, GRAPHS_SCRIPT = f"(S17 {'S ' * 6}F13)", f"(S{GRAPHS_TOKENS})"
+UNITS = 12  # a turn, and the beginning of another
 GRANULES = 4  # beyond the plan's bytes, for each group of states that grow together
 
 
@@ -63,7 +64,7 @@ def measure(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
     plan = tail.plan(tail.lines(prompt.tokens.shape[1], rig.sizes))
     script = GRAPHS_SCRIPT if name == GRAPHS else SCRIPT
     column.begin()
-    kept = Kept(column, place) if isinstance(column, Cadence) else None
+    kept = Kept(column, place) if isinstance(column, Cadence) and name == CADENCE else None
     for unit in course(plan, islice(for_ever(script), UNITS), rig.sizes.flow.vocabulary, place.device):
         watch.before()
         column.say(unit)

@@ -5,8 +5,8 @@ Entered by the engine thread.
 
 import gc
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -74,8 +74,11 @@ class Place(Protocol):
         """Wait, give back what nobody holds, and begin to count the peak anew."""
         ...
 
-    def leave_free(self, size: int) -> Callable[[], None] | None:
-        """Take all but `size` bytes of the device's memory; what gives it back. None where that is out of reach."""
+    def left_free(self, size: int) -> AbstractContextManager[None]:
+        """While entered, but `size` bytes of the device's memory are free, beside what torch keeps to give out again.
+
+        A GPU's alone: a CPU's memory is not this program's to take.
+        """
         ...
 
 
@@ -113,8 +116,8 @@ class CpuPlace:
     def forget(self) -> None:
         gc.collect()
 
-    def leave_free(self, size: int) -> Callable[[], None] | None:
-        return None
+    def left_free(self, size: int) -> AbstractContextManager[None]:
+        raise NotImplementedError
 
 
 class CudaPlace:
@@ -163,16 +166,15 @@ class CudaPlace:
         torch.cuda.empty_cache()
         self.count_anew()
 
-    def leave_free(self, size: int) -> Callable[[], None] | None:
-        self.forget()
+    @contextmanager
+    def left_free(self, size: int) -> Iterator[None]:
         free, _ = torch.cuda.mem_get_info(self.device)
         held = [torch.empty(max(0, free - size), dtype=torch.uint8, device=self.device)]
-
-        def give_back() -> None:
+        try:
+            yield
+        finally:
             held.clear()
             self.forget()
-
-        return give_back
 
 
 def find_place(name: str) -> Place:
@@ -198,7 +200,7 @@ def quiet() -> Iterator[None]:
 
 def one_line(error: BaseException) -> str:
     """What went wrong, for a record."""
-    text = " ".join(str(error).split("\n", 1)[0].split())
+    text = next((" ".join(line.split()) for line in str(error).splitlines() if line.strip()), "")
     return text if isinstance(error, CadenceError) else f"{type(error).__name__}: {text}"
 
 

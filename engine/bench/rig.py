@@ -8,7 +8,18 @@ from pathlib import Path
 
 import torch
 
-from engine.bench.columns import CADENCE, GRAPHS, PINNED, RELEASED, Cadence, Column, Stock, StockGraphs
+from engine.bench.columns import (
+    CADENCE,
+    GRAPHS,
+    PINNED,
+    RELEASED,
+    TRANSCRIPTION,
+    Cadence,
+    Column,
+    Stock,
+    StockGraphs,
+    Transcription,
+)
 from engine.bench.place import Place
 from engine.bench.settings import as_released, pinned
 from engine.bench.tails import STEADY, Tail
@@ -22,6 +33,7 @@ from engine.stock.modules import released_modules
 from engine.stock.package import fetched_wheel, import_released
 
 RUNTIMES = (RELEASED, PINNED, GRAPHS, CADENCE)
+STOCKS = (RELEASED, PINNED)  # that the headline is measured against; the dormant graphs stand beside it
 PARTS = ("timing", "peaks", "equality", "endurance", "beside", "floor")
 NOISE_FRAMES = 50 * 600  # as much as the released code draws
 
@@ -75,10 +87,15 @@ class Rig:
         try:
             self.released = import_released(fetched_wheel())
         except CadenceError as error:
-            self.missing |= dict.fromkeys((RELEASED, PINNED, GRAPHS), f"the released package is not here: {error}")
+            self.missing |= dict.fromkeys((*STOCKS, GRAPHS), f"the released package is not here: {error}")
         if not self.place.is_gpu or asked.tiny:
             why = "its graphs are captured on a GPU alone, and at the released sizes, which are written into them"
             self.missing.setdefault(GRAPHS, why)
+        had = [name for name in asked.runtimes if name not in self.missing]
+        if any(name in self.missing for name in asked.runtimes if name in STOCKS):
+            had.insert(0, TRANSCRIPTION)
+        self.runtimes = tuple(had)  # that were asked for and can be had
+        self.stocks = tuple(name for name in had if name in (*STOCKS, TRANSCRIPTION))
 
     @property
     def weight_bytes(self) -> int:
@@ -91,7 +108,7 @@ class Rig:
 
     def has(self, name: str) -> bool:
         """Whether a column was asked for and can be had."""
-        return name in self.asked.runtimes and name not in self.missing
+        return name in self.runtimes
 
     def prompt(self, seconds: float) -> VoicePrompt:
         """A voice prompt of that length, on the place's device."""
@@ -114,6 +131,8 @@ class Rig:
         """Any column, not prepared."""
         if name == CADENCE:
             return self.cadence(prompt)
+        if name == TRANSCRIPTION:
+            return Transcription(self.asked.tail, self.made, prompt.tokens.shape[1], self.place)
         return self.stock_graphs() if name == GRAPHS else self.stock(name)
 
     def _driver(self) -> ReleasedDriver:

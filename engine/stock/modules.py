@@ -1,11 +1,15 @@
 """The released flow and vocoder as modules, at any size, over weights that are handed in and may be shared."""
 
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from engine.models.token2wav.made_up import MadeUp
+from engine.models.token2wav.sizes import Token2WavSizes
 
 STEPS, FRAMES = 16, 1000  # for which the released buffers have room, whatever a session needs
 
@@ -21,7 +25,18 @@ def released_modules(
         steps: Of the solver, for which the flow's buffers have room.
         frames: Of mel, for which they have room.
     """
-    sizes, device = made.sizes, made.noise.device
+    with _left_uninitialised():
+        flow, vocoder = _built(released, made.sizes, made.noise, steps, frames)
+    for module, weights in ((flow, made.flow), (vocoder, made.vocoder)):
+        module.load_state_dict(weights, assign=True)
+        module.to(made.noise.device).requires_grad_(False).eval()
+    return flow, vocoder
+
+
+def _built(
+    released: types.SimpleNamespace, sizes: Token2WavSizes, noise: Tensor, steps: int, frames: int
+) -> tuple[Any, Any]:
+    device = noise.device
     encoder, dit = sizes.flow.encoder, sizes.flow.estimator
     conformer = released.conformer.UpsampleConformerEncoderV2(
         input_size=encoder.width,
@@ -51,7 +66,7 @@ def released_modules(
         room = torch.zeros(*first, *attention, device=device), torch.zeros(*first, *convolution, device=device)
         module.register_buffer("att_cache_buffer", room[0], persistent=False)
         module.register_buffer("cnn_cache_buffer", room[1], persistent=False)
-    solver.register_buffer("rand_noise", made.noise, persistent=False)
+    solver.register_buffer("rand_noise", noise, persistent=False)
     flow = released.flow.CausalMaskedDiffWithXvec(
         input_size=encoder.width,
         output_size=dit.channels,
@@ -66,7 +81,19 @@ def released_modules(
         base_channels=hift.channels,
         f0_predictor=released.hift.ConvRNNF0Predictor(in_channels=hift.mels, cond_channels=hift.pitch),
     )
-    for module, weights in ((flow, made.flow), (vocoder, made.vocoder)):
-        module.load_state_dict(weights, assign=True)
-        module.to(device).requires_grad_(False).eval()
     return flow, vocoder
+
+
+@contextmanager
+def _left_uninitialised() -> Iterator[None]:
+    """While entered, modules do not draw first weights, which takes seconds, and would be replaced at once."""
+    init = torch.nn.init
+    names = ("normal_", "uniform_", "xavier_uniform_", "kaiming_uniform_", "constant_", "zeros_", "ones_")
+    was = {name: getattr(init, name) for name in names}
+    for name in names:
+        setattr(init, name, lambda tensor, *_, **__: tensor)
+    try:
+        yield
+    finally:
+        for name, function in was.items():
+            setattr(init, name, function)
