@@ -199,6 +199,7 @@ class Cadence:
         self._generator = torch.Generator(place.device)
         self.runtime = self._runtime(place)
         self.prepared: Prepared | None = None
+        self._graphs_in_slack = 0
         self._records: list[StageRecord] = []
 
     @property
@@ -267,7 +268,7 @@ class Cadence:
             self.arena.reset(Lifetime.TURN)
         self.arena.commit_needed(unit.ahead)
         with pinned():
-            self.runtime.use_slack(self._place.clock.now_ns() + SLACK_NS)
+            self._graphs_in_slack += self.runtime.use_slack(self._place.clock.now_ns() + SLACK_NS)
 
     def figures(self) -> dict[str, Any]:
         runtime, prepared = self.runtime, self.prepared
@@ -275,6 +276,7 @@ class Cadence:
             return {}
         return {
             "graphs": prepared.graphs,
+            "graphs_in_slack": self._graphs_in_slack,
             "graph_bytes": runtime.held_bytes,
             "capture_s": round(prepared.seconds, 3),
             "eager_fallbacks": sum(runtime.eager.values()),

@@ -15,7 +15,7 @@ from engine.bench.place import Place
 from engine.plan import Script
 from engine.stock.caches import same_caches
 
-STEADY_UNITS, TINY_STEADY_UNITS = 30, 8
+STEADY_UNITS, TINY_STEADY_UNITS = 30, 6
 TURNS = 2
 
 

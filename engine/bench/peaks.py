@@ -19,8 +19,8 @@ from engine.bench.rig import Asked, Rig
 from engine.bench.tails import GRAPHS_TOKENS
 from engine.layout import lay_out
 
-SCRIPT, GRAPHS_SCRIPT = f"(S17 {'S ' * 6}F13)", f"(S{GRAPHS_TOKENS})"
-UNITS = 12  # a turn, and the beginning of another
+SCRIPT, GRAPHS_SCRIPT = f"(S17 {'S ' * 5}F13)", f"(S{GRAPHS_TOKENS})"
+UNITS = 10  # a turn, and the beginning of another
 GRANULES = 4  # beyond the plan's bytes, for each group of states that grow together
 
 
