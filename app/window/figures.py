@@ -6,7 +6,7 @@ Each figure is a label that a screen reader reads with what it tells. It is writ
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QLabel, QSizePolicy, QWidget
 
@@ -149,9 +149,19 @@ class Figures(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out side by side where there is room."""
         super().resizeEvent(event)
+        self._turn()
+
+    def event(self, event: QEvent) -> bool:
+        """A figure that has grown may need another layout."""
+        done = super().event(event)
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._turn()
+        return done
+
+    def _turn(self) -> None:
         margins = self._flow.contentsMargins()
         needed = self._spreads.sizeHint().width() + self._counts.sizeHint().width() + 3 * self._flow.spacing()
-        fits = needed + margins.left() + margins.right() <= event.size().width()
+        fits = needed + margins.left() + margins.right() <= self.width()
         directions = QBoxLayout.Direction
         wanted = directions.LeftToRight if fits else directions.TopToBottom
         if wanted is not self._flow.direction():

@@ -9,28 +9,27 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.live.snapshot import Snapshot
 from app.window import theme
-from app.window.cadence_meter import CadenceMeter
+from app.window.cadence_view import CadenceView
 from tests.window.test_theme import THEMES
 from tests.window.watched import SESSIONS, in_the_middle, replayed
 
-SIZE = (780, 560)
+SIZE = (780, 640)
 SCALES = (1, 2)
 
 
 def page(snapshot: Snapshot, chosen: bool) -> QWidget:
     """The meter over its figures and the memory strip."""
-    widget, meter = QWidget(), CadenceMeter()
-    layout = QVBoxLayout(widget)
-    layout.addWidget(meter, 1)
-    meter.show_snapshot(snapshot)
-    if chosen and meter.model.bars:
-        meter.model.choose(meter.model.bars[-min(12, len(meter.model.bars))])
-    widget.resize(*SIZE)
-    return widget
+    view = CadenceView()
+    view.show_snapshot(snapshot)
+    bars = view.meter.model.bars
+    if chosen and bars:
+        view.meter.choose(bars[-min(12, len(bars))])
+    view.resize(*SIZE)
+    return view
 
 
 def picture(widget: QWidget, scale: float) -> QPixmap:
