@@ -35,6 +35,7 @@ class TalkLines:
         self._waiting_for, self._said_s = "", 0.0
         self._units_shown = self._lines_shown = -1
         self._faults = 0
+        self._devices = ""
 
     def show(self, now: Snapshot) -> None:
         """Say what is new since the snapshot before."""
@@ -45,11 +46,9 @@ class TalkLines:
         self._wait(now)
         if now.phase is not before.phase or now.message != before.message:
             self._tell_state(now, before)
-        if now.speaker.device and (now.microphone.device, now.speaker.device) != (
-            before.microphone.device,
-            before.speaker.device,
-        ):
-            self._tell(f"microphone: {now.microphone.device or 'none'}; speaker: {now.speaker.device}")
+        if now.speaker.device and (devices := _devices(now)) != self._devices:
+            self._devices = devices
+            self._tell(printable(devices))
         self._show_units(now)
         self._show_faults(now)
 
@@ -101,3 +100,20 @@ class TalkLines:
             place = f" in second {fault.index}" if fault.index is not None else ""
             self._tell(printable(f"fault{place}: {fault.message}"))
         self._faults = max(self._faults, total)
+
+
+def _devices(now: Snapshot) -> str:
+    """What is open, at its own rate and at the model's; empty until the model's are known."""
+    if now.header is None:
+        return ""
+    audio = now.header.audio
+    sides = (
+        ("microphone", now.microphone, "hears", audio.input_rate_hz),
+        ("speaker", now.speaker, "speaks", audio.output_rate_hz),
+    )
+    return "; ".join(
+        f"{side}: {stream.device} at {stream.rate_hz} Hz, the model {does} {rate_hz} Hz"
+        if stream.device
+        else f"{side}: none"
+        for side, stream, does, rate_hz in sides
+    )

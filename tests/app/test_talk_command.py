@@ -20,7 +20,7 @@ from engine.cadence import MeterStyle, measure
 from engine.errors import CadenceError
 from engine.timing import Fault, UnitRecord
 from tests.audio.fake_backend import MIC, SPEAKER
-from tests.made_up_sessions import conversation, unit
+from tests.made_up_sessions import conversation, header, unit
 
 THERE = Devices(
     ("ALSA",), (MIC, SPEAKER), (("", Direction.INPUT, MIC), ("", Direction.OUTPUT, SPEAKER)), platform="linux"
@@ -154,11 +154,16 @@ def test_a_session_is_told_unit_by_unit_with_what_was_said_beneath() -> None:
     units = tuple(record for record in conversation(30) if isinstance(record, UnitRecord))
     talking = Snapshot(
         phase=Phase.TALKING,
-        microphone=StreamState(device="Desk microphone"),
-        speaker=StreamState(device="Desk speaker"),
+        header=header(),
+        microphone=StreamState(device="Desk microphone", rate_hz=48_000),
+        speaker=StreamState(device="Desk speaker", rate_hz=44_100),
         log=Path("a"),
     )
-    assert said.show(talking)[1] == ["talking; Ctrl-C stops", "microphone: Desk microphone; speaker: Desk speaker"]
+    assert said.show(talking)[1] == [
+        "talking; Ctrl-C stops",
+        "microphone: Desk microphone at 48000 Hz, the model hears 16000 Hz; "
+        "speaker: Desk speaker at 44100 Hz, the model speaks 24000 Hz",
+    ]
     heard: list[str] = []
     for count in (1, 1, 3, 7, len(units)):
         lines = tuple(Line(number, number, "user", "heard", f"words {number}") for number in range(0, min(count, 5)))
@@ -189,6 +194,23 @@ def test_faults_and_messages_are_told_once_each() -> None:
         "paused; devices are looked for again every few seconds",
         "the microphone is gone",
     ]
+
+
+def test_what_is_open_is_told_with_both_rates_once_and_again_where_it_has_changed() -> None:
+    said = Said()
+    opened = Snapshot(
+        phase=Phase.LOADING,
+        microphone=StreamState(device="Headset", rate_hz=16_000),
+        speaker=StreamState(device="Headset", rate_hz=16_000),
+    )
+    assert said.show(opened)[1] == []  # the model's rates are not known yet
+    talking = replace(opened, header=header())
+    (told,) = said.show(talking)[1]
+    assert told.count("16000 Hz") == 3
+    assert said.show(replace(talking, units=(unit(0),)))[1] == []
+    assert said.show(replace(talking, speaker=StreamState()))[1] == []  # as it is exchanged
+    (told,) = said.show(replace(talking, speaker=StreamState(device="Headset", rate_hz=48_000)))[1]
+    assert "speaker: Headset at 48000 Hz" in told
 
 
 def test_another_session_begins_anew() -> None:
