@@ -1,0 +1,209 @@
+"""The streaming audio encoder equals transformers' Whisper layers under the released control flow, over two resets."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from transformers import DynamicCache, WhisperConfig
+from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+from engine.arena import HostArena
+from engine.errors import BadWeights, MissingWeights
+from engine.models.minicpm_o.audio_encoder import STAGE, AudioEncoder
+from engine.models.minicpm_o.checkpoint import ENCODER, checked, read
+from engine.models.minicpm_o.made_up import TINY_ENCODER, make_up
+from engine.models.minicpm_o.sizes import EncoderSizes, encoder_shapes
+from engine.models.minicpm_o.timelines import timelines
+from engine.plan import plan
+
+SIZES = TINY_ENCODER
+TICKS = 200
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+class Released:
+    """The released control flow over transformers' modules: keys and values in a dynamic cache, dropped at the limit.
+
+    Args:
+        weights: By released names.
+    """
+
+    def __init__(self, weights: dict[str, Tensor]) -> None:
+        config = WhisperConfig(
+            d_model=SIZES.width,
+            encoder_layers=SIZES.layers,
+            encoder_attention_heads=SIZES.heads,
+            encoder_ffn_dim=SIZES.inner,
+            num_mel_bins=SIZES.mels,
+            max_source_positions=SIZES.positions,
+            attn_implementation="sdpa",
+        )
+        dtype = next(iter(weights.values())).dtype
+        self.apm = WhisperEncoder(config).to(dtype).eval()
+        self.apm.load_state_dict({n.removeprefix("apm."): w for n, w in weights.items() if n.startswith("apm.")})
+        for index, layer in enumerate(self.apm.layers):
+            layer.self_attn.layer_idx = index  # the released layer counts itself, so that it can keep keys
+        self.projection = nn.Sequential(
+            nn.Linear(SIZES.width, SIZES.out), nn.ReLU(), nn.Linear(SIZES.out, SIZES.out)
+        ).to(dtype)
+        for at, name in ((0, "linear1"), (2, "linear2")):
+            prefix = f"audio_projection_layer.{name}"
+            self.projection[at].load_state_dict({p: weights[f"{prefix}.{p}"] for p in ("weight", "bias")})
+        self.pool = nn.AvgPool1d(SIZES.pool, stride=SIZES.pool)
+        self.cache: DynamicCache | None = None
+        self.resets = 0
+
+    def held(self) -> int:
+        return 0 if self.cache is None else self.cache.get_seq_length()
+
+    def __call__(self, mel: Tensor, before: int, after: int) -> Tensor:
+        made = (mel.shape[2] - 1) // 2 + 1
+        if self.cache is not None and self.held() + made >= SIZES.positions:
+            self.cache, self.resets = None, self.resets + 1
+        x = nn.functional.gelu(self.apm.conv1(mel.to(self.apm.conv1.weight.dtype)))
+        x = nn.functional.gelu(self.apm.conv2(x))
+        x = x[:, :, (before + 1) // 2 : made - (after + 1) // 2].permute(0, 2, 1)
+        past = self.held()
+        x = x + self.apm.embed_positions.weight[past : past + x.shape[1]]
+        mask = torch.zeros(1, 1, x.shape[1], past + x.shape[1], dtype=x.dtype)
+        self.cache = self.cache or DynamicCache()
+        for layer in self.apm.layers:
+            x = layer(x, mask, cache=self.cache)
+        x = self.projection(self.apm.layer_norm(x))
+        embeddings = self.pool(x.transpose(1, 2)).transpose(1, 2)
+        return embeddings[0, : (made - SIZES.pool) // SIZES.pool + 1]
+
+
+def chunks(count: int) -> Iterator[tuple[Tensor, int]]:
+    """So many launches' mel, each with the frames of context before it."""
+    generator = torch.Generator().manual_seed(5)
+    mel = torch.randn(1, SIZES.mels, 100 * count + 2, generator=generator)
+    for index in range(count):
+        before = 2 if index else 0
+        yield mel[:, :, 100 * index - before : 100 * index + 102], before
+
+
+def begun(weights: dict[str, Tensor]) -> tuple[AudioEncoder, Tensor]:
+    dtype = next(iter(weights.values())).dtype
+    state = torch.full((TICKS, *SIZES.tick_shape), torch.nan, dtype=dtype)
+    return AudioEncoder(checked("the encoder", weights, encoder_shapes(SIZES)), SIZES, state), state
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@torch.inference_mode()
+def test_streamed_over_two_resets_it_is_the_released_encoder_bit_for_bit(dtype):
+    weights = make_up(encoder_shapes(SIZES), dtype)
+    released, (ours, state) = Released(weights), begun(weights)
+    shapes = []
+    for mel, before in chunks(10):
+        expected = released(mel, before, 2)
+
+        step = ours.step(mel)
+        embeddings = step.eagerly()
+
+        shapes.append(step.shape)
+        assert embeddings.shape == (10, SIZES.out)
+        assert embeddings.dtype == dtype
+        assert torch.equal(embeddings, expected)
+        assert 0.01 < expected.float().abs().mean() < 10, "or equality would say little"
+        assert ours.held == released.held()
+        theirs = torch.stack([torch.stack((layer.keys[0], layer.values[0])) for layer in released.cache.layers])
+        assert torch.equal(state[: ours.held], theirs.permute(3, 0, 1, 2, 4))
+    # After a reset the positions count anew, but there is context before the chunk: a shape of its own.
+    assert shapes == [
+        (102, 0),
+        (104, 50),
+        (104, 100),
+        (104, 150),
+        *[(104, 0), (104, 50), (104, 100), (104, 150)],
+        (104, 0),
+        (104, 50),
+    ]
+    assert released.resets == 2
+    assert state.isfinite().all(), "all four chunks that fit were written, and nothing beyond"
+
+
+@torch.inference_mode()
+def test_a_new_session_hears_as_the_first_did():
+    ours, state = begun(make_up(encoder_shapes(SIZES), torch.float32))
+    first = [ours.step(mel).eagerly() for mel, _ in chunks(3)]
+
+    ours.begin()
+    state.fill_(torch.nan)
+
+    again = [ours.step(mel).eagerly() for mel, _ in chunks(3)]
+    assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+
+
+@torch.inference_mode()
+def test_all_that_a_launch_does_is_in_its_key():
+    ours, state = begun(make_up(encoder_shapes(SIZES), torch.bfloat16))
+    steps = [ours.step(mel) for mel, _ in chunks(6)]
+    expected = [step.eagerly() for step in steps]
+    state.fill_(torch.nan)
+
+    for step, embeddings in zip(steps, expected, strict=True):
+        assert step.captures
+        rehearsed = ours.rehearse(step.shape)
+        assert rehearsed.key == step.key
+        assert rehearsed.ticks == step.ticks == 100
+        assert rehearsed.inputs[0].shape == step.inputs[0].shape
+        assert torch.equal(rehearsed.run(*step.inputs), embeddings)
+
+
+def test_released_sizes_run_the_planned_shapes_in_the_planned_state():
+    planned = plan(timelines(), script="L", session_s=120)
+    arena = HostArena(planned)
+    view = arena.view(f"{STAGE}.keys_values")
+    assert view.shape[1:] == EncoderSizes().tick_shape
+    assert str(view.dtype) == "torch.bfloat16"
+
+    with torch.device("meta"):
+        weights = {
+            name: torch.empty(shape, dtype=torch.bfloat16) for name, shape in encoder_shapes(EncoderSizes()).items()
+        }
+    ours = AudioEncoder(
+        checked("the encoder", weights, encoder_shapes(EncoderSizes())), EncoderSizes(), view.to("meta")
+    )
+    for unit in range(90):
+        (launch,) = planned.unit(unit).stages[STAGE].launches
+        step = ours.step(torch.empty(1, 80, ours.frames, device="meta"))
+        assert (step.shape, step.ticks) == (launch.shape, launch.takes), unit
+        assert ours.held == planned.unit(unit).held[f"{STAGE}.keys_values"]
+
+
+def test_weights_are_read_by_name_from_any_number_of_files(tmp_path):
+    weights = make_up(encoder_shapes(SIZES), torch.bfloat16)
+    apm = {name: each for name, each in weights.items() if name.startswith("apm.")}
+    save_file(apm | {"vpm.patch": torch.ones(2)}, tmp_path / "model-00001-of-00002.safetensors")
+    rest = {name: each for name, each in weights.items() if name not in apm}
+    save_file(rest | {"llm.lm_head.weight": torch.ones(2)}, tmp_path / "model-00002-of-00002.safetensors")
+
+    tensors = read(tmp_path, ENCODER, torch.device("cpu"))
+
+    assert tensors.keys() == weights.keys()
+    assert all(torch.equal(tensors[name], weights[name]) for name in weights)
+    named = checked("the encoder", tensors | {"apm.extra": torch.ones(1)}, encoder_shapes(SIZES), ignored=["apm.extra"])
+    assert torch.equal(named["apm.conv1.weight"], weights["apm.conv1.weight"])
+
+
+def test_what_is_wrong_with_weights_is_said(tmp_path):
+    weights = make_up(encoder_shapes(SIZES), torch.float32)
+    with pytest.raises(MissingWeights, match=r"holds no model\*\.safetensors"):
+        read(tmp_path, ENCODER, torch.device("cpu"))
+    (tmp_path / "model.safetensors").write_bytes(b"no such thing")
+    with pytest.raises(BadWeights, match=r"model\.safetensors cannot be read"):
+        read(tmp_path, ENCODER, torch.device("cpu"))
+    for name in ("model.safetensors", "model-again.safetensors"):
+        save_file(weights, tmp_path / name)
+    with pytest.raises(BadWeights, match=r"holds apm\.\S+ again"):
+        read(tmp_path, ENCODER, torch.device("cpu"))
+    with pytest.raises(BadWeights, match=r"the encoder holds no apm\.layer_norm\.bias"):
+        checked("the encoder", weights, encoder_shapes(SIZES), ignored=["apm.layer_norm.bias"])
+    with pytest.raises(BadWeights, match=r"holds apm\.more, which is unknown"):
+        checked("the encoder", weights | {"apm.more": torch.ones(1)}, encoder_shapes(SIZES))
+    half = weights | {"apm.layer_norm.bias": weights["apm.layer_norm.bias"].bfloat16()}
+    with pytest.raises(BadWeights, match="comes as bfloat16 and float32"):
+        checked("the encoder", half, encoder_shapes(SIZES))
