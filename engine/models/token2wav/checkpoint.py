@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from engine.errors import BadWeights, MissingWeights
+from engine.models.layers.checked import refuse_unlike
 from engine.models.layers.hift import HiftSizes
 from engine.models.layers.named import Named
 from engine.models.token2wav.flow_yaml import read_flow_yaml
-from engine.models.token2wav.shapes import Shape, flow_shapes, vocoder_shapes
+from engine.models.token2wav.shapes import flow_shapes, vocoder_shapes
 from engine.models.token2wav.sizes import Token2WavSizes
 
 _OLD_NAMES = {"weight_g": "parametrizations.weight.original0", "weight_v": "parametrizations.weight.original1"}
@@ -25,7 +26,6 @@ _UNREADABLE = (  # what a file of any bytes may come to
     *(OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, EOFError, AssertionError),
     *(pickle.UnpicklingError, struct.error),
 )
-_NAMED_AT_MOST = 3  # of what is wrong with a file
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Checkpoint:
             BadWeights: A tensor is missing, unknown, or of another shape.
         """
         vocoder = {_vocoder_name(name): tensor for name, tensor in vocoder.items()}
-        _check("flow.pt", flow, flow_shapes(sizes.flow))
-        _check("hift.pt", vocoder, vocoder_shapes(sizes.vocoder))
+        refuse_unlike("flow.pt", flow, flow_shapes(sizes.flow))
+        refuse_unlike("hift.pt", vocoder, vocoder_shapes(sizes.vocoder))
         return cls(sizes, Named(flow), Named(vocoder))
 
 
@@ -93,16 +93,3 @@ def _vocoder_name(name: str) -> str:
     name = name.replace("generator.", "")
     head, dot, tail = name.rpartition(".")
     return f"{head}{dot}{_OLD_NAMES.get(tail, tail)}"
-
-
-def _check(file: str, tensors: Mapping[str, Tensor], shapes: Mapping[str, Shape]) -> None:
-    wrong = [f"no {name}" for name in shapes if name not in tensors]
-    wrong += [f"{name}, which is unknown" for name in tensors if name not in shapes]
-    wrong += [
-        f"{name} of shape {list(tensors[name].shape)} for {list(shape)}"
-        for name, shape in shapes.items()
-        if name in tensors and tensors[name].shape != shape
-    ]
-    if wrong:
-        more = f" and {len(wrong) - _NAMED_AT_MOST} more" if len(wrong) > _NAMED_AT_MOST else ""
-        raise BadWeights(f"{file} holds {'; '.join(wrong[:_NAMED_AT_MOST])}{more}", "the tensors that its sizes need")

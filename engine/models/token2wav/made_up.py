@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from engine.models.layers.checked import Shape
 from engine.models.layers.conformer import ConformerSizes
 from engine.models.layers.dit import DitSizes
 from engine.models.layers.hift import HiftSizes
-from engine.models.token2wav.shapes import Shape, flow_shapes, vocoder_shapes
+from engine.models.token2wav.shapes import flow_shapes, vocoder_shapes
 from engine.models.token2wav.sizes import FlowSizes, Token2WavSizes
 from engine.models.token2wav.unit import VoicePrompt
 from engine.stage import StateSpec, T, Timeline

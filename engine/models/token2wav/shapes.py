@@ -3,16 +3,12 @@
 What a checkpoint is checked against before any of it is used, and what memory can be told from before it is there.
 """
 
-from collections.abc import Iterator
-from typing import TypeAlias
-
+from engine.models.layers.checked import Shape, Shapes, below, linear, norm
 from engine.models.layers.conformer import ConformerSizes
 from engine.models.layers.dit import DitSizes
 from engine.models.layers.hift import PITCH_LAYERS, HiftSizes
 from engine.models.token2wav.sizes import FlowSizes
 
-Shape: TypeAlias = tuple[int, ...]
-_Shapes: TypeAlias = Iterator[tuple[str, Shape]]
 _TIME_FREQUENCIES = 256
 
 
@@ -22,10 +18,10 @@ def flow_shapes(sizes: FlowSizes) -> dict[str, Shape]:
     return dict(
         [
             ("input_embedding.weight", (sizes.vocabulary, width)),
-            *_linear("spk_embed_affine_layer", sizes.speaker, channels),
-            *_below("encoder", _conformer(sizes.encoder)),
-            *_linear("encoder_proj", width, channels),
-            *_below("decoder.estimator", _dit(sizes.estimator)),
+            *linear("spk_embed_affine_layer", sizes.speaker, channels),
+            *below("encoder", _conformer(sizes.encoder)),
+            *linear("encoder_proj", width, channels),
+            *below("decoder.estimator", _dit(sizes.estimator)),
         ]
     )
 
@@ -35,84 +31,69 @@ def vocoder_shapes(sizes: HiftSizes) -> dict[str, Shape]:
     return dict(_hift(sizes))
 
 
-def _below(prefix: str, shapes: _Shapes) -> _Shapes:
-    return ((f"{prefix}.{name}", shape) for name, shape in shapes)
-
-
-def _linear(name: str, inputs: int, outputs: int, bias: bool = True) -> _Shapes:
-    yield f"{name}.weight", (outputs, inputs)
-    if bias:
-        yield f"{name}.bias", (outputs,)
-
-
-def _norm(name: str, width: int) -> _Shapes:
-    yield f"{name}.weight", (width,)
-    yield f"{name}.bias", (width,)
-
-
-def _convolution(name: str, inputs: int, outputs: int, kernel: int) -> _Shapes:
+def _convolution(name: str, inputs: int, outputs: int, kernel: int) -> Shapes:
     yield f"{name}.weight", (outputs, inputs, kernel)
     yield f"{name}.bias", (outputs,)
 
 
-def _normed(name: str, first: int, second: int, kernel: int, bias: int) -> _Shapes:
+def _normed(name: str, first: int, second: int, kernel: int, bias: int) -> Shapes:
     yield f"{name}.bias", (bias,)
     yield f"{name}.parametrizations.weight.original0", (first, 1, 1)
     yield f"{name}.parametrizations.weight.original1", (first, second, kernel)
 
 
-def _conformer(sizes: ConformerSizes) -> _Shapes:
+def _conformer(sizes: ConformerSizes) -> Shapes:
     width = sizes.width
     for embed in ("embed", "up_embed"):
-        yield from _linear(f"{embed}.out.0", width, width)
-        yield from _norm(f"{embed}.out.1", width)
-    yield from _norm("after_norm", width)
+        yield from linear(f"{embed}.out.0", width, width)
+        yield from norm(f"{embed}.out.1", width)
+    yield from norm("after_norm", width)
     yield from _convolution("pre_lookahead_layer.conv1", width, width, sizes.look_ahead + 1)
     yield from _convolution("pre_lookahead_layer.conv2", width, width, 3)
     yield from _convolution("up_layer.conv", width, width, 2 * sizes.stride + 1)
     for stack, layers in (("encoders", sizes.layers), ("up_encoders", sizes.up_layers)):
         for index in range(layers):
-            yield from _below(f"{stack}.{index}", _conformer_block(sizes))
+            yield from below(f"{stack}.{index}", _conformer_block(sizes))
 
 
-def _conformer_block(sizes: ConformerSizes) -> _Shapes:
+def _conformer_block(sizes: ConformerSizes) -> Shapes:
     width, heads = sizes.width, sizes.heads
     yield "self_attn.pos_bias_u", (heads, width // heads)
     yield "self_attn.pos_bias_v", (heads, width // heads)
     for part in ("q", "k", "v", "out"):
-        yield from _linear(f"self_attn.linear_{part}", width, width)
-    yield from _linear("self_attn.linear_pos", width, width, bias=False)
-    yield from _linear("feed_forward.w_1", width, sizes.inner)
-    yield from _linear("feed_forward.w_2", sizes.inner, width)
-    yield from _norm("norm_ff", width)
-    yield from _norm("norm_mha", width)
+        yield from linear(f"self_attn.linear_{part}", width, width)
+    yield from linear("self_attn.linear_pos", width, width, bias=False)
+    yield from linear("feed_forward.w_1", width, sizes.inner)
+    yield from linear("feed_forward.w_2", sizes.inner, width)
+    yield from norm("norm_ff", width)
+    yield from norm("norm_mha", width)
 
 
-def _dit(sizes: DitSizes) -> _Shapes:
+def _dit(sizes: DitSizes) -> Shapes:
     width, inside = sizes.width, sizes.heads * sizes.dim
-    yield from _linear("t_embedder.mlp.0", _TIME_FREQUENCIES, width)
-    yield from _linear("t_embedder.mlp.2", width, width)
-    yield from _linear("in_proj", 4 * sizes.channels, width)
+    yield from linear("t_embedder.mlp.0", _TIME_FREQUENCIES, width)
+    yield from linear("t_embedder.mlp.2", width, width)
+    yield from linear("in_proj", 4 * sizes.channels, width)
     for index in range(sizes.depth):
         block = f"blocks.{index}"
         for part in ("q", "k", "v"):
-            yield from _linear(f"{block}.attn.to_{part}", width, inside)
-        yield from _norm(f"{block}.attn.q_norm", sizes.dim)
-        yield from _norm(f"{block}.attn.k_norm", sizes.dim)
-        yield from _linear(f"{block}.attn.proj", inside, width)
-        yield from _linear(f"{block}.mlp.fc1", width, sizes.inner)
-        yield from _linear(f"{block}.mlp.fc2", sizes.inner, width)
+            yield from linear(f"{block}.attn.to_{part}", width, inside)
+        yield from norm(f"{block}.attn.q_norm", sizes.dim)
+        yield from norm(f"{block}.attn.k_norm", sizes.dim)
+        yield from linear(f"{block}.attn.proj", inside, width)
+        yield from linear(f"{block}.mlp.fc1", width, sizes.inner)
+        yield from linear(f"{block}.mlp.fc2", sizes.inner, width)
         yield from _convolution(f"{block}.conv.block.1", width, width, 3)
-        yield from _norm(f"{block}.conv.block.3", width)
+        yield from norm(f"{block}.conv.block.3", width)
         yield from _convolution(f"{block}.conv.block.6", width, width, 3)
-        yield from _linear(f"{block}.adaLN_modulation.1", width, 9 * width)
-    yield from _linear("final_layer.adaLN_modulation.1", width, 2 * width)
-    yield from _linear("final_layer.linear", width, sizes.channels)
+        yield from linear(f"{block}.adaLN_modulation.1", width, 9 * width)
+    yield from linear("final_layer.adaLN_modulation.1", width, 2 * width)
+    yield from linear("final_layer.linear", width, sizes.channels)
 
 
-def _hift(sizes: HiftSizes) -> _Shapes:
+def _hift(sizes: HiftSizes) -> Shapes:
     spectrum = sizes.window + 2
-    yield from _linear("m_source.l_linear", sizes.source.harmonics + 1, 1)
+    yield from linear("m_source.l_linear", sizes.source.harmonics + 1, 1)
     yield from _normed("conv_pre", sizes.channels, sizes.mels, 7, sizes.channels)
     block = 0
     for index, kernel in enumerate(sizes.kernels):
@@ -120,18 +101,18 @@ def _hift(sizes: HiftSizes) -> _Shapes:
         yield from _normed(f"ups.{index}", wide, channels, kernel, channels)
         down = sizes.downs[index]
         yield from _convolution(f"source_downs.{index}", spectrum, channels, 2 * down if down > 1 else 1)
-        yield from _below(f"source_resblocks.{index}", _residual(channels, sizes.source_blocks[index]))
+        yield from below(f"source_resblocks.{index}", _residual(channels, sizes.source_blocks[index]))
         for inner in sizes.blocks:
-            yield from _below(f"resblocks.{block}", _residual(channels, inner))
+            yield from below(f"resblocks.{block}", _residual(channels, inner))
             block += 1
     yield from _normed("conv_post", spectrum, sizes.channels >> len(sizes.kernels), 7, spectrum)
     for layer in range(PITCH_LAYERS):
         inputs = sizes.mels if layer == 0 else sizes.pitch
         yield from _normed(f"f0_predictor.condnet.{2 * layer}", sizes.pitch, inputs, 3, sizes.pitch)
-    yield from _linear("f0_predictor.classifier", sizes.pitch, 1)
+    yield from linear("f0_predictor.classifier", sizes.pitch, 1)
 
 
-def _residual(channels: int, kernel: int) -> _Shapes:
+def _residual(channels: int, kernel: int) -> Shapes:
     for index in range(3):
         for part in (1, 2):
             yield from _normed(f"convs{part}.{index}", channels, channels, kernel, channels)
