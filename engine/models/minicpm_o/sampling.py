@@ -2,7 +2,8 @@
 
 Chance comes in as numbers: `draw` makes them, and without them the likeliest token is taken. They are used as
 `torch.multinomial` uses its own, so that the same generator leads to the same tokens. The rules keep what they need of
-the past in fixed shapes, so that every token is the same work. Entered by the engine thread.
+the past in fixed shapes, so that every token is the same work. The released `listen_top_k`, which is off unless asked
+for, is left out. Entered by the engine thread.
 """
 
 from collections.abc import Sequence
