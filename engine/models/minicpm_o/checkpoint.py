@@ -15,6 +15,7 @@ from engine.models.layers.checked import Shape, refuse_unlike
 from engine.models.layers.named import Named
 
 ENCODER = ("apm.", "audio_projection_layer.")
+LANGUAGE = ("llm.",)
 SPEECH = ("tts.",)
 SPEECH_UNUSED = ("tts.projector_spk.", "tts.model.embed_tokens.")  # the released code has them, and no unit comes by
 

@@ -136,3 +136,23 @@ def stack_shapes(sizes: StackSizes, head_norms: bool = False) -> Shapes:
         yield f"{layer}.input_layernorm.weight", (sizes.width,)
         yield f"{layer}.post_attention_layernorm.weight", (sizes.width,)
     yield "norm.weight", (sizes.width,)
+
+
+@dataclass(frozen=True)
+class LanguageSizes:
+    """The language model, a Qwen3.
+
+    Args:
+        tokens: Text tokens; the checkpoint's `config.json` tells how many.
+        stack: Of its layers.
+    """
+
+    tokens: int
+    stack: StackSizes = field(default_factory=lambda: StackSizes(4096, 12288, 36, 32, 8, 128, 1e-6, 1e6))
+
+
+def language_shapes(sizes: LanguageSizes) -> dict[str, Shape]:
+    """Every tensor of the language model, by released name."""
+    table = sizes.tokens, sizes.stack.width
+    own = below("llm.model", stack_shapes(sizes.stack, head_norms=True))
+    return {"llm.model.embed_tokens.weight": table, "llm.lm_head.weight": table, **dict(own)}

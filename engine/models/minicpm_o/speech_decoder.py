@@ -21,7 +21,7 @@ from torch.nn import functional
 from engine.models.layers.named import Linear, Named
 from engine.models.minicpm_o.sampling import SpeechRules, SpeechSampler
 from engine.models.minicpm_o.sizes import SpeechSizes
-from engine.models.minicpm_o.stacks import EagerStack
+from engine.models.minicpm_o.stacks import EagerStack, Reader, stack_weights
 from engine.step import Step
 
 CONDITION, STAGE = "tts_condition", "tts"
@@ -44,25 +44,24 @@ class SpeechDecoder:
     def __init__(
         self, weights: Named, sizes: SpeechSizes, keys_values: Tensor, rules: SpeechRules | None = None
     ) -> None:
-        tts = weights.below("tts")
-        model = tts.below("model")
-        names = {name.removeprefix(model.prefix) for name in model.tensors if name.startswith(model.prefix)}
-        self._stack = EagerStack({name: model[name] for name in names}, sizes.stack, keys_values)
+        tts, device = weights.below("tts"), keys_values.device
+        self._read = Reader(EagerStack(stack_weights(tts), sizes.stack, keys_values), _LONGEST, device)
         self._texts, self._tokens = tts["emb_text.weight"], tts["emb_code.0.weight"]
         self._head = tts.normed("head_code.0")  # [speech tokens, width]
         projector = tts.below("projector_semantic")
         self._project, self._project_again = (Linear(projector.below(f"linear{part}")) for part in (1, 2))
-        device = keys_values.device
         self._sampler = SpeechSampler(rules or SpeechRules(), sizes.tokens, device)
         self._begins = torch.tensor([sizes.begin], device=device)
-        self._ahead = torch.arange(_LONGEST, device=device)
-        self._at = torch.zeros(1, dtype=torch.int64, device=device)  # ticks held, where the device sees them
         self.sizes = sizes
-        self.held = 0  # ticks of keys and values
+
+    @property
+    def held(self) -> int:
+        """Ticks of keys and values."""
+        return self._read.held
 
     def begin(self) -> None:
         """A turn begins."""
-        self._hold(0)
+        self._read.hold(0)
 
     def steps(
         self, texts: Tensor, meanings: Tensor, chance: Tensor | None, *, may_end: bool
@@ -93,12 +92,8 @@ class SpeechDecoder:
         if may_end:
             ended = (spoken == self.sizes.end).nonzero()
             spoken = spoken[: int(ended[0]) if len(ended) else UNIT_TOKENS]
-        self._hold(self.held + count + len(spoken))
+        self._read.hold(self.held + count + len(spoken))
         return spoken
-
-    def _hold(self, ticks: int) -> None:
-        self.held = ticks
-        self._at.fill_(ticks)
 
     def _condition(self, texts: Tensor, meanings: Tensor, chance: Tensor | None, length: int) -> Tensor:
         """Read a unit's condition; its first token, int64 `[1]`."""
@@ -114,11 +109,8 @@ class SpeechDecoder:
         return self._draw(functional.embedding(token, self._tokens), chance, length)
 
     def _draw(self, x: Tensor, chance: Tensor | None, length: int) -> Tensor:
-        positions = self._at + self._ahead[: len(x)]
-        self._at += len(x)
-        hidden = self._stack(x, positions, length)
         # Released, the head is asked of every position: the last one's bits are those of a product of as many rows.
-        return self._sampler(functional.linear(hidden, self._head)[-1], chance)
+        return self._sampler(functional.linear(self._read(x, length), self._head)[-1], chance)
 
 
 def _row(chance: Tensor | None, index: int) -> Tensor | None:

@@ -1,5 +1,7 @@
 """`TokenStack` as MiniCPM-o's released demo runs its two: with rounded rotary rates, and one with the eager attention.
 
+And how far each has read, as the host and the device count it.
+
 The demo (`core/processors/unified.py`) loads the model and then casts all of it to bfloat16, and with it the rates of
 the rotary positions, which transformers otherwise keeps in float32: 1/100 is then 0.01001. The released answer is the
 one with these rates. Entered by the engine thread.
@@ -12,7 +14,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.models.layers.decoder_stack import StackSizes
+from engine.models.layers.named import Named
 from engine.models.layers.token_stack import TokenStack
+
+
+def stack_weights(weights: Named) -> dict[str, Tensor]:
+    """What stands below `model`, by the names that a `TokenStack` knows."""
+    prefix = f"{weights.prefix}model."
+    return {name.removeprefix(prefix): each for name, each in weights.tensors.items() if name.startswith(prefix)}
 
 
 class RoundedStack(TokenStack):
@@ -21,11 +30,6 @@ class RoundedStack(TokenStack):
     def __init__(self, weights: Mapping[str, Tensor], sizes: StackSizes, keys_values: Tensor) -> None:
         super().__init__(weights, sizes, keys_values)
         self._rates = self._rates.to(keys_values.dtype).float()
-
-    @property
-    def rates(self) -> Tensor:
-        """Radians that each pair of a head turns by from one position to the next, float32 `[dim / 2]`."""
-        return self._rates
 
 
 class EagerStack(RoundedStack):
@@ -41,3 +45,30 @@ class EagerStack(RoundedStack):
             found = found.masked_fill(~mask, torch.finfo(found.dtype).min)
         found = torch.matmul(functional.softmax(found, -1, dtype=torch.float32).to(query.dtype), values)
         return found[0].transpose(0, 1).flatten(1)
+
+
+class Reader:
+    """A stack, and how many ticks it holds: a number for shapes, and one on the device for positions.
+
+    Args:
+        stack: Reads at positions.
+        longest: Rows that it is ever handed at once.
+        device: Where.
+    """
+
+    def __init__(self, stack: TokenStack, longest: int, device: torch.device) -> None:
+        self._stack = stack
+        self._ahead = torch.arange(longest, device=device)
+        self._at = torch.zeros(1, dtype=torch.int64, device=device)
+        self.held = 0
+
+    def hold(self, ticks: int) -> None:
+        """Hold so many ticks, on both sides: what came later is forgotten."""
+        self.held = ticks
+        self._at.fill_(ticks)
+
+    def __call__(self, x: Tensor, length: int) -> Tensor:
+        """Read `x` `[n, width]`, which ends at tick `length`: `[n, width]`. The host's count is the caller's."""
+        positions = self._at + self._ahead[: len(x)]
+        self._at += len(x)
+        return self._stack(x, positions, length)

@@ -1,0 +1,108 @@
+"""The stages `llm_prefill`, `llm_decode` and `llm_close`: embeddings and tokens in, logits and what they mean out.
+
+Follows `StreamDecoder.feed` and `drop_tokens_from_cache` of the released code over transformers' Qwen3. What differs:
+keys and values lie time-major and are written in place, and a window moves them in place too. Entered by the engine
+thread.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from engine.models.layers.carry import keep
+from engine.models.layers.named import Named
+from engine.models.layers.token_stack import turned
+from engine.models.minicpm_o.protocol import Slide
+from engine.models.minicpm_o.sizes import LanguageSizes
+from engine.models.minicpm_o.stacks import Reader, RoundedStack, stack_weights
+from engine.step import Step
+
+PREFILL, DECODE, CLOSE = "llm_prefill", "llm_decode", "llm_close"
+
+
+class LanguageModel:
+    """The stages.
+
+    Args:
+        weights: Under their released names, checked against the sizes.
+        sizes: Of the same model.
+        keys_values: Of the weights' type, `[max_ticks, layers, 2, kv_heads, dim]`; ticks must be committed before a
+            step that reaches them.
+        shift: `[ticks, 2, kv_heads, dim]`, for what a window moves of one layer; None without a window.
+        longest: Tokens of the longest step: a system prompt's.
+    """
+
+    def __init__(
+        self, weights: Named, sizes: LanguageSizes, keys_values: Tensor, shift: Tensor | None = None, longest: int = 512
+    ) -> None:
+        llm, stack = weights.below("llm"), sizes.stack
+        self._tokens, self._head = llm["model.embed_tokens.weight"], llm["lm_head.weight"]
+        self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), longest, keys_values.device)
+        self._keys_values, self._shift = keys_values, shift
+        even = torch.arange(0, stack.dim, 2, dtype=torch.float32, device=keys_values.device) / stack.dim
+        self._rates = 1.0 / stack.rope_theta**even  # a window's own, which nothing rounds
+
+    @property
+    def held(self) -> int:
+        """Ticks of keys and values."""
+        return self._read.held
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self._keys_values.device
+
+    def begin(self) -> None:
+        """A session begins."""
+        self._read.hold(0)
+
+    def embedded(self, tokens: Sequence[int]) -> Tensor:
+        """Tokens as `[n, width]`."""
+        return functional.embedding(torch.tensor(tokens, device=self.device), self._tokens)
+
+    def step(self, stage: str, x: Tensor, *, asked: bool) -> Step:
+        """Feed `x` `[n, width]`, for a runtime; what is held is counted at once.
+
+        How much is held is in no key: the stages' graphs are clocked.
+
+        Args:
+            stage: One of the three.
+            x: Embeddings.
+            asked: Its result is the last one's logits `[tokens]` and its hidden state `[1, width]`; otherwise nothing.
+        """
+        self._read.held += len(x)
+        run = partial(self._feed, length=self._read.held, asked=asked)
+        return Step(stage, (len(x),), len(x), run, (x,))
+
+    def slide(self, cut: Slide) -> None:
+        """Drop some ticks; those after them follow on, their keys turned to where they now are.
+
+        Keys are turned back and forth by rates that nothing rounds, as released, though they were turned by rounded
+        ones.
+        """
+        assert not cut.reread, "a window with notes is not built"
+        end = self.held
+        keep(self._keys_values, (range(cut.start), range(cut.stop, end)), self._shift)
+        old, new = (
+            self._turn(torch.arange(start, start + end - cut.stop, device=self.device))
+            for start in (cut.stop, cut.start)
+        )
+        self._read.hold(end - cut.moved)
+        for keys in self._keys_values[cut.start : self.held, :, 0].unbind(1):  # [ticks, kv_heads, dim], by layer
+            cosine, sine = old
+            keys.copy_(turned(turned(keys, cosine, -sine), *new))
+
+    def _turn(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        angles = positions[:, None].float() * self._rates
+        angles = torch.cat((angles, angles), 1)
+        return angles.cos().to(self._keys_values.dtype), angles.sin().to(self._keys_values.dtype)
+
+    def _feed(self, x: Tensor, length: int, asked: bool) -> tuple[Tensor, Tensor] | None:
+        hidden = self._read(x, length)
+        if not asked:
+            return None
+        # Released, the head is asked of every row: the last one's bits are those of a product of as many.
+        return functional.linear(hidden, self._head)[-1], hidden[-1:]
