@@ -98,6 +98,7 @@ def headless(
         log=writer,
         speaker=speaker,
         memory=lambda: memory_of(built),
+        fingerprints=True,
     )
     with writer or nullcontext():
         yield Headless(session, speaker, writer)

@@ -4,6 +4,7 @@ The session knows no model by name, no sound card and no window. It is handed a 
 real time, as fast as it goes, or by a test's hand. Entered by the engine thread.
 """
 
+import hashlib
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
@@ -84,6 +87,8 @@ class Session:
         log: Takes a line a unit; None where no log was asked for.
         speaker: Advanced with the clock in a headless run; None where a sound card plays.
         memory: Reads the bytes that a unit's record states.
+        fingerprints: Whether records hold a hash of the voice, by which sessions are compared to the bit. Not for a
+            private conversation: a hash tells whoever guesses the words that he guessed right.
     """
 
     def __init__(
@@ -97,9 +102,10 @@ class Session:
         log: LogWriter | None = None,
         speaker: Speaker | None = None,
         memory: Callable[[], MemoryRecord],
+        fingerprints: bool = False,
     ) -> None:
         self.model, self.runtime, self.arena, self.playout, self.clock = model, runtime, arena, playout, clock
-        self._log, self._speaker, self._memory = log, speaker, memory
+        self._log, self._speaker, self._memory, self._fingerprints = log, speaker, memory, fingerprints
         self._origin_ns = 0
         self._heard_samples = 0
         self.next_index = 0  # of the chunk that comes after the last one that was run
@@ -167,6 +173,7 @@ class Session:
                 heard_ns=arrival_ns,  # the last sample heard came with the chunk
                 sounds_at_ns=max(deadline_ns, finish_ns) + self.playout.lead_ns if voiced else None,
             ),
+            voice_sha256=_sha256(outcome.audio) if self._fingerprints and len(outcome.audio) else None,
             stages=tuple(self.runtime.settle(stages, origin_ns)),
             memory=self._memory(),
             audio=AudioRecord(
@@ -270,3 +277,8 @@ class Session:
 
     def _fault(self, index: int, stage: str | None, message: str) -> Fault:
         return Fault(index=index, at_ns=self.clock.now_ns() - self._origin_ns, stage=stage, message=message)
+
+
+def _sha256(samples: Samples) -> str:
+    """Of float32 [samples]; 0.06 ms for a second of them (two cores of a Zen 4)."""
+    return hashlib.sha256(np.ascontiguousarray(samples, "<f4")).hexdigest()

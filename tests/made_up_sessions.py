@@ -4,6 +4,7 @@ Times follow POCKET.md's budget: voice activity in every unit, hearing and words
 answer is spoken.
 """
 
+import hashlib
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -71,6 +72,7 @@ def unit(
     rss: int = 900 << 20,
     committed: int = 8 << 20,
     audio: AudioRecord | None = None,
+    voice: bytes | None = None,
 ) -> UnitRecord:
     """A unit that begins `late_ms` after its chunk came and does `work`, stage after stage, 0.2 ms between them."""
     arrival = index * cadence_ns
@@ -87,6 +89,7 @@ def unit(
         finish_ns=now + 400_000,
         deadline_ns=arrival + cadence_ns,
         response_delay_ms=response_delay_ms,
+        voice_sha256=None if voice is None else hashlib.sha256(voice).hexdigest(),
         stages=tuple(stages),
         memory=MemoryRecord(arena_reserved=64 << 20, arena_committed=committed, rss=rss),
         audio=audio or AudioRecord(),
@@ -194,6 +197,7 @@ units = st.builds(
     finish_ns=instants,
     deadline_ns=instants,
     response_delay_ms=st.none() | numbers,
+    voice_sha256=st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex),
     stages=st.lists(stages, max_size=4).map(tuple),
     memory=memories,
     gpu=st.none() | st.builds(GpuRecord, clock_mhz=counts, temperature_c=st.integers(-50, 150), throttle=texts),

@@ -1,5 +1,6 @@
 """The session: deadlines on a grid, gaps counted, faults survived, memory committed ahead."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ class Bench:
         log: LogWriter | None = None,
         cadence: Rate = Rate(1),  # noqa: B008
         lead_ns: int = 0,
+        fingerprints: bool = False,
     ) -> None:
         self.clock, self.arena, self.heard = ManualClock(), NotingArena(), Heard()
         self.model = ToldModel(self.clock, told, cadence)
@@ -53,6 +55,7 @@ class Bench:
             log=log,
             speaker=self.speaker,
             memory=lambda: MEMORY,
+            fingerprints=fingerprints,
         )
         self.chunk_samples = int(16_000 / cadence)
         self.session.begin(self.clock.now_ns())
@@ -254,3 +257,14 @@ def test_what_could_not_be_heard_in_a_pause_was_not_dropped() -> None:
     assert (record.audio.overflows, record.audio.dropped_ms) == (0, 0)
     assert record.deadline_ns == 61 * NS
     assert bench.run(1, first=62)[0].record.audio.dropped_ms == 1000
+
+
+def test_a_fingerprint_of_the_voice_is_kept_where_it_is_asked_for_and_nowhere_else() -> None:
+    told = [Told(), Told(Event.SPEAK, tone(1.0)), Told(Event.SPEAK, tone(1.0)), Told(Event.SPEAK, tone(0.5))]
+    private, compared = Bench(told), Bench(told, fingerprints=True)
+    assert [unit.record.voice_sha256 for unit in private.run(4)] == [None] * 4
+    none, one, same, other = (unit.record.voice_sha256 for unit in compared.run(4))
+    assert none is None
+    assert one == same == hashlib.sha256(tone(1.0).tobytes()).hexdigest()
+    assert other is not None
+    assert other != one

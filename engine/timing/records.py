@@ -25,6 +25,7 @@ from engine.timing.parts import (
 SCHEMA = 1
 
 EventName = Annotated[str, msgspec.Meta(pattern="^(LISTEN|SPEAK|FLUSH)$")]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 LifetimeName = Annotated[str, msgspec.Meta(pattern="^(session|turn|limit)$")]
 
 
@@ -75,6 +76,8 @@ class UnitRecord(Record, frozen=True, kw_only=True, tag="unit", omit_defaults=Tr
         deadline_ns: When the next chunk is due.
         response_delay_ms: End of the user's last voiced sample to the first audible sample of the answer that begins
             in this unit; left out where none begins.
+        voice_sha256: Of the audio that it handed out (float32, little-endian, mono), so that two sessions can be
+            compared to the bit; left out where it handed out none, and in live talk, which nobody is to guess at.
         stages: In the order they began.
         memory: Bytes as it finished.
         gpu: Left out where there is none.
@@ -88,6 +91,7 @@ class UnitRecord(Record, frozen=True, kw_only=True, tag="unit", omit_defaults=Tr
     finish_ns: int
     deadline_ns: int
     response_delay_ms: float | None = None
+    voice_sha256: Digest | None = None
     stages: tuple[StageRecord, ...]
     memory: MemoryRecord
     gpu: GpuRecord | None = None
