@@ -21,6 +21,7 @@ from engine.errors import MissingWeights
 from engine.models.pocket.decoding import Picker, Rules
 from engine.models.pocket.guards import clean, cut_loop, is_speech, say_once
 from engine.models.pocket.mel import LogMel
+from engine.models.pocket.tokenizer_file import open_tokenizer
 from engine.models.pocket.whisper import TOKEN_EMBEDDING, Whisper, load_weights
 from engine.models.pocket.windows import SAMPLE_RATE_HZ, max_tokens, pieces, window_s
 
@@ -147,7 +148,7 @@ class StockHearing:
         )  # it takes seconds, and only this runtime needs it
 
         self._whisper = StockWhisper(folder)
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer = open_tokenizer(folder / "tokenizer.json")
         self._speech_samples = 0
 
     def transcribe(self, speech: NDArray[np.float32]) -> Heard:
@@ -193,9 +194,7 @@ def load_hearing(folder: Path, runtime: str, written: Tensor, heard: Tensor) -> 
     else:
         ears = Whisper(weights, folder, written, heard)
     rules = Rules.read(folder / "generation_config.json")
-    return Hearing(
-        ears, Vocabulary(weights[TOKEN_EMBEDDING]), rules, Tokenizer.from_file(str(folder / "tokenizer.json"))
-    )
+    return Hearing(ears, Vocabulary(weights[TOKEN_EMBEDDING]), rules, open_tokenizer(folder / "tokenizer.json"))
 
 
 def _transcribe(hearing: Hearing | StockHearing, speech: NDArray[np.float32]) -> Heard:

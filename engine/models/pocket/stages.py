@@ -13,11 +13,6 @@ from engine.models.pocket.timelines import LONGEST_HEARD_S
 from engine.models.pocket.vad import VoiceActivity
 from engine.models.pocket.windows import SAMPLE_RATE_HZ
 
-# As long as clauses become, so that memory is as high as it will be before the first unit.
-LONG_CLAUSE = (
-    "Today is Wednesday, September the twenty-third, two thousand and twenty-seven, and it is very late already."
-)
-
 
 class Hears(Protocol):
     """Speech to text, a piece of at most 28 s at a time."""
@@ -91,9 +86,8 @@ class Stages:
     voice: Speaks
 
     def prepare(self) -> None:
-        """Run each once, so that no unit meets a first time."""
+        """Run each once, so that no unit meets a first time; a voice has spoken as it came to be."""
         self.words.prepare()
         for seconds in (1, LONGEST_HEARD_S):
             self.hearing.listen(np.zeros(seconds * SAMPLE_RATE_HZ, np.float32))
             self.hearing.write()
-        self.voice.say(LONG_CLAUSE)

@@ -17,6 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from engine.errors import AskedWrongly
+from engine.models.pocket.tokenizer_file import open_tokenizer
 from engine.models.pocket.words_timelines import one_line, read_config
 
 Message = Mapping[str, str]
@@ -43,7 +44,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     if not file.is_file():
         raise AskedWrongly(f"{folder.name} has no tokenizer.json", _NEEDED)
     try:
-        return Tokenizer.from_file(str(file))
+        return open_tokenizer(file)
     except Exception as error:  # tokenizers raises no narrower one
         raise AskedWrongly(f"{folder.name}/{file.name} cannot be read ({one_line(error)})", _NEEDED) from error
 

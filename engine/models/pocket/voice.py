@@ -28,6 +28,11 @@ RESTS_S = {".": 0.22, "!": 0.22, "?": 0.22, ";": 0.14, ":": 0.14, ",": 0.1}
 LEAD_S, TAIL_S = 0.005, 0.03  # kept around what is audible: a breath of onset, the end of a decay
 NOISE, DURATION_NOISE = 0.667, 0.8  # as the voice was released: a little life in tone and rhythm
 
+# As long as clauses become, so that memory is as high as it will be before the first unit.
+LONG_CLAUSE = (
+    "Today is Wednesday, September the twenty-third, two thousand and twenty-seven, and it is very late already."
+)
+
 
 class Voice:
     """Says clauses.
@@ -47,7 +52,8 @@ class Voice:
         self._symbols, self._rate_hz = _read_config(folder / f"{MODEL}.json")
         self._session = _open_session(folder / MODEL, seed, threads)
         self._phonemes = Phonemes()
-        self.say("One, two.")  # what is slow the first time is done here
+        for clause in ("One, two.", LONG_CLAUSE):  # what is slow the first time is done here
+            self.say(clause)
 
     def say(self, clause: str) -> NDArray[np.float32]:
         """A clause's speech, and the rest after it.
