@@ -1,4 +1,4 @@
-"""`duplexcadence talk`: the main job. Where nobody can speak or listen, the bundled question's conversation is held."""
+"""`duplexcadence talk`: the main job. Where there is neither window nor sound, the bundled question is talked over."""
 
 import argparse
 import os
@@ -33,8 +33,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "talk",
         help="talk with a model",
         description="Opens the window to talk with a model, which is fetched where it is not here yet. Without a "
-        "display, a microphone or a speaker it holds the conversation of a bundled spoken question instead, and shows "
-        "how every second of it fared. Options hold for this time; the window's settings stay.",
+        "display (or, with --no-window, without a microphone or a speaker) it holds the conversation of a bundled "
+        "spoken question instead, and shows how every second of it fared. Options hold for this time; the window's "
+        "settings stay.",
     )
     add_session_arguments(parser)
     parser.add_argument("--no-window", action="store_true", help="talk in this terminal; Ctrl-C stops")
@@ -70,9 +71,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def what_lacks(*, needs_display: bool) -> list[str]:
-    """Why nobody can talk live, a line for each reason."""
+    """Why nobody can talk live, a line for each reason.
+
+    A window that can be shown lacks nothing: it says itself which devices are missing, and looks for them again.
+    """
     shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("QT_QPA_PLATFORM")
     unseen = needs_display and sys.platform == "linux" and not shown
+    if needs_display and not unseen:
+        return []
     try:
         found = PortAudio().devices()
         unheard = [f"no {side} here" for side in Direction if found.default(side) is None]

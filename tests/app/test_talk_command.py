@@ -1,4 +1,4 @@
-"""`talk`: a window where there is a display and somebody to talk with, lines where asked, the bundled question else."""
+"""`talk`: a window where there is a display, lines where asked and there is sound, the bundled question else."""
 
 import signal
 import time
@@ -60,8 +60,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., li
     return make
 
 
-def test_with_a_display_and_devices_the_window_opens(machine: Callable[..., list[str]]) -> None:
-    went = machine(THERE, ":0")
+@pytest.mark.parametrize("devices", [THERE, Devices(), CadenceError("no PortAudio library")])
+def test_with_a_display_the_window_opens_and_says_itself_what_it_lacks(
+    machine: Callable[..., list[str]], devices: Devices | CadenceError
+) -> None:
+    went = machine(devices, ":0")
     assert main([]) == 0
     assert went[-1] == "window"
 
@@ -87,19 +90,20 @@ def test_without_a_display_the_question_is_held_and_the_way_to_talk_is_said(
         (CadenceError("no PortAudio library"), ("no PortAudio library",)),
     ],
 )
-@pytest.mark.parametrize("options", [[], ["--no-window"]])
+@pytest.mark.parametrize(("display", "options"), [("", []), ("", ["--no-window"]), (":0", ["--no-window"])])
 def test_without_devices_the_question_is_held_and_why_is_said(
     machine: Callable[..., list[str]],
     capsys: pytest.CaptureFixture[str],
     devices: Devices | CadenceError,
     says: tuple[str, ...],
+    display: str,
     options: list[str],
 ) -> None:
-    went = machine(devices, ":0")
+    went = machine(devices, display)
     assert main(["talk", *options]) == 0
     assert went == ["question"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[: len(says)] == list(says)
+    assert [line for line in lines if "display" not in line][: len(says)] == list(says)
     assert "--no-window" not in " ".join(lines)
 
 
