@@ -1,6 +1,7 @@
 """A checkpoint's tensors held to the names and shapes that its sizes tell of. Knows no file format."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from torch import Tensor
@@ -10,6 +11,34 @@ from engine.errors import BadWeights
 Shape: TypeAlias = tuple[int, ...]
 Shapes: TypeAlias = Iterator[tuple[str, Shape]]
 _NAMED_AT_MOST = 3  # of what is wrong with a file
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """How tensors differ from those that there must be.
+
+    Args:
+        missing: Names that are not there.
+        unknown: Names that should not be there.
+        misshapen: Of another shape: each with both.
+    """
+
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+    misshapen: tuple[str, ...]
+
+
+def compare(found: Mapping[str, Sequence[int]], shapes: Mapping[str, Shape]) -> Unlike:
+    """Hold shapes found to those that there must be, and nothing else may."""
+    return Unlike(
+        missing=tuple(name for name in shapes if name not in found),
+        unknown=tuple(name for name in found if name not in shapes),
+        misshapen=tuple(
+            f"{name} of shape {list(found[name])} for {list(shape)}"
+            for name, shape in shapes.items()
+            if name in found and tuple(found[name]) != shape
+        ),
+    )
 
 
 def refuse_unlike(what: str, tensors: Mapping[str, Tensor], shapes: Mapping[str, Shape]) -> None:
@@ -23,13 +52,10 @@ def refuse_unlike(what: str, tensors: Mapping[str, Tensor], shapes: Mapping[str,
     Raises:
         BadWeights: A tensor is missing, unknown, or of another shape.
     """
-    wrong = [f"no {name}" for name in shapes if name not in tensors]
-    wrong += [f"{name}, which is unknown" for name in tensors if name not in shapes]
-    wrong += [
-        f"{name} of shape {list(tensors[name].shape)} for {list(shape)}"
-        for name, shape in shapes.items()
-        if name in tensors and tensors[name].shape != shape
-    ]
+    unlike = compare({name: tensor.shape for name, tensor in tensors.items()}, shapes)
+    wrong = [f"no {name}" for name in unlike.missing]
+    wrong += [f"{name}, which is unknown" for name in unlike.unknown]
+    wrong += unlike.misshapen
     if wrong:
         more = f" and {len(wrong) - _NAMED_AT_MOST} more" if len(wrong) > _NAMED_AT_MOST else ""
         raise BadWeights(f"{what} holds {'; '.join(wrong[:_NAMED_AT_MOST])}{more}", "the tensors that its sizes need")

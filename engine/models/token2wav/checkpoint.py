@@ -49,7 +49,7 @@ class Checkpoint:
         Raises:
             BadWeights: A tensor is missing, unknown, or of another shape.
         """
-        vocoder = {_vocoder_name(name): tensor for name, tensor in vocoder.items()}
+        vocoder = vocoder_named(vocoder)
         refuse_unlike("flow.pt", flow, flow_shapes(sizes.flow))
         refuse_unlike("hift.pt", vocoder, vocoder_shapes(sizes.vocoder))
         return cls(sizes, Named(flow), Named(vocoder))
@@ -71,12 +71,17 @@ def load_checkpoint(folder: Path, device: torch.device, vocoder: HiftSizes | Non
         if not (folder / name).is_file():
             raise MissingWeights(f"{name} is not in {folder.name}", "flow.yaml, flow.pt and hift.pt, as released")
     sizes = Token2WavSizes(read_flow_yaml(folder / "flow.yaml"), vocoder or HiftSizes())
-    return Checkpoint.of(sizes, _tensors(folder / "flow.pt", device), _tensors(folder / "hift.pt", device))
+    return Checkpoint.of(sizes, read_tensors(folder / "flow.pt", device), read_tensors(folder / "hift.pt", device))
 
 
-def _tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
+def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
+    """A released `.pt` file's tensors, by name, in float32; on the meta device none of their bytes is read.
+
+    Raises:
+        BadWeights: It cannot be read, would run something, or holds something else beside tensors.
+    """
     try:
-        stored = torch.load(path, map_location="cpu", weights_only=True)
+        stored = torch.load(path, map_location="meta" if device.type == "meta" else "cpu", weights_only=True)
     except _UNREADABLE as error:
         reason = str(error).split("\n", 1)[0]
         raise BadWeights(f"{path.name} cannot be read: {reason}", "tensors by name and nothing else") from error
@@ -88,8 +93,12 @@ def _tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
     return {name: tensor.to(device, torch.float32) for name, tensor in stored.items()}
 
 
+def vocoder_named(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A released vocoder's tensors under the vocoder's own names: no trainer's prefix, torch's newer spelling."""
+    return {_vocoder_name(name): tensor for name, tensor in tensors.items()}
+
+
 def _vocoder_name(name: str) -> str:
-    """A released name as the vocoder's own: without the trainer's prefix, in torch's newer spelling."""
     name = name.replace("generator.", "")
     head, dot, tail = name.rpartition(".")
     return f"{head}{dot}{_OLD_NAMES.get(tail, tail)}"

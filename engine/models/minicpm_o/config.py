@@ -1,0 +1,147 @@
+"""MiniCPM-o's sizes from the `config.json` of a released folder, and what in it this engine cannot run.
+
+Read as a table and nothing more: `auto_map`, which names code to run, is never followed. A size that the file does not
+give is taken as released; whatever it says, the tensors are held to it. Any thread may enter.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadWeights
+from engine.models.layers.decoder_stack import StackSizes, unlike_llama
+from engine.models.minicpm_o.sizes import EncoderSizes, LanguageSizes, SpeechSizes
+
+MODEL_TYPE, VERSION = "minicpmo", "4.5"
+RELEASED_TOKENS = 151_748
+FETCH = "fetch the released one: duplexcadence models fetch minicpm-o-4.5"
+_BACKBONE = {  # a Qwen3-8B
+    "hidden_size": 4096,
+    "intermediate_size": 12_288,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e6,
+}
+_FIXED = {  # what the released code could do otherwise, and this engine does as released
+    "": {"hidden_act": "silu", "attention_bias": False, "tie_word_embeddings": False, "audio_pool_step": 5},
+    "audio_config": {"activation_function": "gelu", "scale_embedding": False},
+    "tts_config": {
+        **{"backbone_model": "llama", "projector_type": "mlp", "num_vq": 1, "hidden_act": "silu"},
+        **{"condition_type": "hidden_text_merge", "normalize_projected_hidden": True},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of the three parts that a folder's safetensors hold."""
+
+    encoder: EncoderSizes
+    language: LanguageSizes
+    speech: SpeechSizes
+
+
+def read_config(path: Path) -> Sizes:
+    """The sizes that a `config.json` tells of.
+
+    Raises:
+        BadWeights: It is not MiniCPM-o 4.5's, of a quantised one, or asks for what is not built here.
+    """
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise BadWeights(f"{path.name} cannot be read: {reason}", "MiniCPM-o 4.5's configuration", FETCH) from error
+    if not isinstance(config, dict):
+        raise BadWeights(f"{path.name} is no table", "MiniCPM-o 4.5's configuration", FETCH)
+    if config.get("model_type") != MODEL_TYPE or str(config.get("version")) != VERSION:
+        came = f"{config.get('model_type')!r}, version {config.get('version')!r}"
+        raise BadWeights(
+            f"{path.name} is of another model ({came})", f"MiniCPM-o 4.5's ({MODEL_TYPE!r}, {VERSION!r})", FETCH
+        )
+    if config.get("quantization_config"):
+        raise quantised(f"{path.name} tells of weights quantised by {_method(config['quantization_config'])}")
+    parts = {name: config if not name else config.get(name) or {} for name in _FIXED}
+    for name, fixed in _FIXED.items():
+        if not isinstance(parts[name], dict):
+            raise BadWeights(f"{path.name} has a {name} that is no table", "the released configuration", FETCH)
+        for key, value in fixed.items():
+            if (came := parts[name].get(key, value)) != value:
+                where = f"{name}.{key}" if name else key
+                raise BadWeights(f"{path.name} has {where} = {came!r}", f"{value!r}; only that is built", FETCH)
+    backbone = {**_BACKBONE, **config, "model_type": "qwen3"}
+    if unlike := unlike_llama(backbone):
+        raise BadWeights(f"{path.name}: the language model {unlike}", "a Qwen3 as released", FETCH)
+    try:
+        return _sizes(config, backbone, parts["audio_config"], parts["tts_config"])
+    except _NoSize as wrong:
+        raise BadWeights(f"{path.name} has {wrong}, which is no size", "the released configuration", FETCH) from wrong
+
+
+def quantised(came: str) -> BadWeights:
+    """The refusal of weights that were made smaller: this engine's answer is the released weights' own, to the bit."""
+    return BadWeights(came, "the released weights, in bfloat16", FETCH)
+
+
+class _NoSize(Exception):
+    """A key and its value."""
+
+
+def _whole(config: Mapping[str, Any], key: str, released: int) -> int:
+    value = config.get(key, released)
+    if type(value) is not int or not 0 < value < 10_000_000:
+        raise _NoSize(f"{key} = {value!r}")
+    return value
+
+
+def _sizes(
+    config: Mapping[str, Any], backbone: Mapping[str, Any], audio: Mapping[str, Any], tts: Mapping[str, Any]
+) -> Sizes:
+    for key, released in _BACKBONE.items():
+        if isinstance(released, int):
+            _whole(backbone, key, released)
+        elif not isinstance(backbone[key], int | float) or not 0 < backbone[key] < 1e9:
+            raise _NoSize(f"{key} = {backbone[key]!r}")
+    stack, usual, speech = StackSizes.of(backbone), EncoderSizes(), SpeechSizes()
+    width = _whole(tts, "hidden_size", speech.stack.width)
+    heads = _whole(tts, "num_attention_heads", speech.stack.heads)
+    return Sizes(
+        EncoderSizes(
+            mels=_whole(audio, "num_mel_bins", usual.mels),
+            width=_whole(audio, "d_model", usual.width),
+            layers=_whole(audio, "encoder_layers", usual.layers),
+            heads=_whole(audio, "encoder_attention_heads", usual.heads),
+            inner=_whole(audio, "encoder_ffn_dim", usual.inner),
+            positions=_whole(audio, "max_source_positions", usual.positions),
+            out=stack.width,
+        ),
+        LanguageSizes(_whole(config, "vocab_size", RELEASED_TOKENS), stack),
+        SpeechSizes(
+            StackSizes(
+                width=width,
+                inner=_whole(tts, "intermediate_size", speech.stack.inner),
+                layers=_whole(tts, "num_hidden_layers", speech.stack.layers),
+                heads=heads,
+                kv_heads=_whole(tts, "num_key_value_heads", heads),
+                dim=width // heads,
+                eps=speech.stack.eps,
+                rope_theta=speech.stack.rope_theta,
+            ),
+            texts=_whole(tts, "num_text_tokens", speech.texts),
+            tokens=_whole(tts, "num_audio_tokens", speech.tokens),
+            llm=_whole(tts, "llm_dim", stack.width),
+            begin=_whole(tts, "audio_bos_token_id", speech.begin),
+        ),
+    )
+
+
+def _method(quantisation: Any) -> str:
+    if not isinstance(quantisation, dict):
+        return "something"
+    bits = quantisation.get("bits") or quantisation.get("w_bit") or (4 if quantisation.get("load_in_4bit") else None)
+    return f"{quantisation.get('quant_method', 'something')}{f' to {bits} bits' if bits else ''}"
