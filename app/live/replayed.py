@@ -7,6 +7,7 @@ no device. Reading the log takes a disk's time (any thread but [ui]); what is re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 
 from app.live.board import SHOWN_FAULTS
@@ -15,6 +16,9 @@ from engine.cadence import Statistics, Tally
 from engine.cadence.rows import SHORT_UNIT_NS
 from engine.clock import NS, Clock
 from engine.timing import AnyRecord, Fault, Log, SessionHeader, Transcript, UnitRecord
+
+MARKS = 16  # of the session's figures: going back counts from the mark before, 10 ms for ten hours
+LEAST_UNITS = 256  # from mark to mark
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,12 @@ class Replayed:
         self._read(log.records())
         self._finishes = [unit.finish_ns for unit in self._units]
         self.duration_ns = max((max(unit.finish_ns, unit.deadline_ns) for unit in self._units), default=0)
+        self._step = max(LEAST_UNITS, -(-len(self._units) // MARKS))
         self._tally, self._tallied = Tally(), 0
+        self._marks = [deepcopy(self._tally)]  # after so many steps
+        for done in range(self._step, len(self._units) + 1, self._step):
+            self._count(done)
+            self._marks.append(deepcopy(self._tally))
         self._told = _Told(0, (), None, (), (), Counter())
 
     def at(self, now_ns: int) -> Snapshot:
@@ -90,12 +99,11 @@ class Replayed:
                     pass
 
     def _tell(self, done: int) -> _Told:
-        """What is known once so many units are done; going back counts from the start again."""
-        if done < self._tallied:
-            self._tally, self._tallied = Tally(), 0
-        for unit in self._units[self._tallied : done]:
-            self._tally.add(unit)
-        self._tallied = done
+        """What is known once so many units are done."""
+        mark = done // self._step
+        if not mark * self._step <= self._tallied <= done:
+            self._tally, self._tallied = deepcopy(self._marks[mark]), mark * self._step
+        self._count(done)
         if not done:
             return _Told(0, (), None, (), (), Counter())
         figures = self._tally.statistics()
@@ -105,6 +113,11 @@ class Replayed:
         last = self._units[done - 1]
         lines = tuple(line for index, line in self._lines if index <= last.index)[-SHOWN_LINES:]
         return _Told(done, tuple(self._units[self._first_shown(done) : done]), figures, lines, (), paths)
+
+    def _count(self, done: int) -> None:
+        for unit in self._units[self._tallied : done]:
+            self._tally.add(unit)
+        self._tallied = done
 
     def _first_shown(self, done: int) -> int:
         """So many units are shown as a live session shows; of short ones, as many as make so many seconds."""
