@@ -4,7 +4,6 @@ Knows nothing of files, stages or torch.
 """
 
 from engine.cadence.bars import letters
-from engine.cadence.compare import compare
 from engine.cadence.meter import MeterStyle, meter_line, text_meter
 from engine.cadence.statistics import Spread, StageStatistics, Statistics, Tally, measure
 from engine.cadence.verdict import described, summary, verdict
@@ -15,7 +14,6 @@ __all__ = [
     "StageStatistics",
     "Statistics",
     "Tally",
-    "compare",
     "described",
     "letters",
     "measure",

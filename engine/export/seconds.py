@@ -4,6 +4,7 @@ Imports matplotlib; draws into the axes it is given.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,7 +24,15 @@ LANE_COLOURS = {"LISTEN": "#cccccc", "FLUSH": "#8f8f8f", "SPEAK": INK}
 LEAST_PIECE_MS = 1.0  # of waiting and other work; a thinner piece would be all outline
 
 
-def draw_seconds(axes: Axes, rows: list[Row], looks: dict[str, Look], group: int) -> None:
+def draw_seconds(
+    axes: Axes,
+    rows: Sequence[Row],
+    looks: dict[str, Look],
+    group: int,
+    *,
+    top_s: float | None = None,
+    legend: bool = True,
+) -> None:
     """Bars of stages, the deadline, and a mark on each overrun.
 
     Args:
@@ -31,10 +40,12 @@ def draw_seconds(axes: Axes, rows: list[Row], looks: dict[str, Look], group: int
         rows: At least one.
         looks: How each stage looks.
         group: How many neighbours a row stands for.
+        top_s: How high the axis goes; by its own bars where none is given.
+        legend: Whether to say above it which stage looks how.
     """
     cadence_s = max(float(np.median([row.cadence_ms for row in rows])), 1.0) / 1000
     tallest_s = max(row.used_ms for row in rows) / 1000
-    top_s = min(max(tallest_s * 1.1, cadence_s * 1.1), cadence_s * MOST_CADENCES)
+    top_s = top_s or min(max(tallest_s * 1.1, cadence_s * 1.1), cadence_s * MOST_CADENCES)
     drawn = _bars(axes, rows, looks)
     axes.axhline(cadence_s, color=INK, linewidth=1.7, zorder=5)
     axes.annotate(
@@ -47,7 +58,16 @@ def draw_seconds(axes: Axes, rows: list[Row], looks: dict[str, Look], group: int
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelbottom=False)
-    keys = [
+    if legend:
+        _draw_legend(axes, drawn)
+    if group > 1:
+        note = f"a bar is the tightest of {group} neighbours"
+        axes.annotate(note, (1, 1), (0, 8), "axes fraction", "offset points", ha="right", color=FAINT)
+
+
+def legend_keys(drawn: Iterable[Look]) -> list[Patch]:
+    """A patch for each look, its name beside it."""
+    return [
         Patch(
             facecolor=look.fill,
             hatch=look.hatch,
@@ -57,6 +77,11 @@ def draw_seconds(axes: Axes, rows: list[Row], looks: dict[str, Look], group: int
         )
         for look in drawn
     ]
+
+
+def _draw_legend(axes: Axes, drawn: list[Look]) -> None:
+    """Which stage looks how, in a line above."""
+    keys = legend_keys(drawn)
     axes.legend(
         handles=keys,
         ncols=min(len(keys), LABELS_A_LINE),
@@ -67,12 +92,9 @@ def draw_seconds(axes: Axes, rows: list[Row], looks: dict[str, Look], group: int
         handlelength=1.5,
         columnspacing=1.5,
     )
-    if group > 1:
-        note = f"a bar is the tightest of {group} neighbours"
-        axes.annotate(note, (1, 1), (0, 8), "axes fraction", "offset points", ha="right", color=FAINT)
 
 
-def _bars(axes: Axes, rows: list[Row], looks: dict[str, Look]) -> list[Look]:
+def _bars(axes: Axes, rows: Sequence[Row], looks: dict[str, Look]) -> list[Look]:
     """Draws them, and returns the looks that were met, in the legend's order."""
     pieces: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)  # left, width, bottom, height
     for row in rows:
