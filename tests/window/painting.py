@@ -1,7 +1,8 @@
 """What a frame costs: `python -m tests.window.painting` plays thirty seconds of a talk at 20 Hz, at 100% and at 200%.
 
-In the processor time of its thread, for the meter (taking a snapshot, and painting what differs) and for the whole window (poll, layout, paint): median,
-95 of 100, and worst, in ms. Offscreen, so without what a display adds. A scale is a process's work.
+In its thread's own time, for the meter (taking a snapshot, and painting what differs) and for the whole window (poll,
+layout, paint): median, 95 of 100, and worst, in ms. Offscreen, so without what a display adds. A scale is a process's
+work.
 """
 
 import os
