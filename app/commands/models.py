@@ -4,13 +4,14 @@ Knows how it is asked and how it answers; what weights are is the engine's busin
 """
 
 import argparse
+import os
 from pathlib import Path
 
 from app.streams import say
 from app.terminal import TerminalProgress
-from engine.errors import AskedWrongly, BadWeights, MissingWeights
+from engine.errors import AskedWrongly, BadWeights, MissingWeights, NoRoom
 from engine.models import registry, weights
-from engine.phrases import aligned, readable
+from engine.phrases import aligned, printable, readable, size
 
 _CACHE = "The cache is the system's own place for such, or the folder that DUPLEXCADENCE_CACHE names."
 _NOT_HERE, _DAMAGED = "not here", "damaged"
@@ -44,12 +45,26 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
     check = commands.add_parser(
         "check",
-        help="read every byte of a model's weights and compare hashes",
-        description="Reads every byte of the converted weights and compares sha256 hashes; exit code 1 where one is "
-        "missing or wrong. Touches no network.",
+        help="whether a model's weights, or a folder as downloaded, are whole",
+        description="Of a name: reads every byte of the converted weights and compares sha256 hashes. Of a folder as "
+        "downloaded: holds every tensor's name, type and shape to what the model needs, and the memory to what there "
+        "is, part by part in MiB (1048576 bytes), without loading or running anything. Exit code 1 where something is "
+        "missing or wrong, or memory will not do. Touches no network.",
         epilog=_CACHE,
     )
-    check.add_argument("names", nargs="*", metavar="NAME", help="models, or single weights of one (default: pocket)")
+    check.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME|FOLDER",
+        help="models, or single weights of one (default: pocket); or a model's folder: ./NAME where it has the name of "
+        "a model",
+    )
+    check.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE",
+        help="whose memory a folder's model must fit: auto (a CUDA device where there is one), cpu, cuda, cuda:1 ...",
+    )
     check.set_defaults(run=run_check)
 
 
@@ -93,13 +108,47 @@ def run_fetch(args: argparse.Namespace) -> int:
 def run_check(args: argparse.Namespace) -> int:
     """Read and compare everything; 1 where something is missing or wrong."""
     store, code = weights.open_store(), 0
-    for name in _weights_of(store, args.names):
-        try:
-            say(f"{name}: good, {readable(store.verify(name))} read and compared")
-        except (MissingWeights, BadWeights) as error:
-            say(f"{name}: {'missing' if isinstance(error, MissingWeights) else 'bad'}: {error}")
-            code = error.exit_code
+    known = {*store.manifest.weights, *(entry.name for entry in registry.ENTRIES)}
+    for name in args.names or ["pocket"]:
+        if name not in known and (os.sep in name or Path(name).exists()):
+            code = max(code, _check_folder(Path(name), args.device))
+            continue
+        for weight in _weights_of(store, [name]):
+            try:
+                say(f"{weight}: good, {readable(store.verify(weight))} read and compared")
+            except (MissingWeights, BadWeights) as error:
+                say(f"{weight}: {'missing' if isinstance(error, MissingWeights) else 'bad'}: {error}")
+                code = error.exit_code
     return code
+
+
+def _check_folder(folder: Path, device: str) -> int:
+    """What a folder holds, and whether its model fits; 1 where it will not do.
+
+    Raises:
+        AskedWrongly: There is no such folder or device.
+        MissingWeights, BadWeights: It cannot even be told what it holds.
+    """
+    if folder.suffix == ".gguf":
+        raise BadWeights(f"{folder.name} is a GGUF conversion", "the released weights' folder")
+    if not folder.is_dir():
+        raise AskedWrongly(f"{folder} is no folder", "a model's folder, as downloaded")
+    entry = registry.of_folder(folder)
+    from app.device_memory import spare_on  # torch, which no other of these commands needs
+
+    available_bytes, where = spare_on(device)
+    survey = entry.look_over(folder)
+    say(f"{entry.name} in {printable(folder.name)}")
+    for line in survey.lines():
+        say(printable(line))
+    try:
+        survey.require_whole()
+        survey.require_room(available_bytes, where)
+    except (BadWeights, NoRoom) as error:
+        say(f"refused: {printable(str(error))}")
+        return error.exit_code
+    say(f"whole: {size(survey.needed_bytes)} and graphs, of {size(available_bytes)} that {where} has to spare")
+    return 0
 
 
 def _weights_of(store: weights.Store, names: list[str]) -> list[str]:

@@ -6,15 +6,18 @@ is built. Any thread may enter.
 
 import difflib
 import importlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import AskedWrongly
+from engine.errors import AskedWrongly, BadWeights
 from engine.plan import Plan, plan
 
 if TYPE_CHECKING:
     from engine.arena import Arena
+    from engine.models.weights.survey import Survey
     from engine.stage import Timeline
     from engine.step import Model
 
@@ -52,6 +55,9 @@ class ModelEntry:
         script: Units of the default session's plan, as `engine.plan.plan` takes them.
         session_s: Where the default session ends, in seconds; None where nothing needs an end.
         builder: `module:function` of its room, called as `build` is; empty where this version has its plan only.
+        survey: `module:function` of its room, called with a folder, tells what it holds of a release without loading
+            it (`engine.models.weights.survey.Survey`); empty where no folder can be named.
+        config_type: What `model_type` such a folder's `config.json` has.
     """
 
     name: str
@@ -63,6 +69,8 @@ class ModelEntry:
     script: str = "LLSSSF"
     session_s: int | None = None
     builder: str = ""
+    survey: str = ""
+    config_type: str = ""
 
     @property
     def runs(self) -> bool:
@@ -102,6 +110,15 @@ class ModelEntry:
         builder: Callable[..., Built] = _load(self.builder)
         return builder(runtime, **options)
 
+    def look_over(self, folder: Path) -> "Survey":
+        """What a folder holds of this model's release; loads torch, and none of the weights.
+
+        Raises:
+            AskedWrongly, MissingWeights, BadWeights: The folder will not do, and why.
+        """
+        survey: Callable[[Path], Survey] = _load(self.survey)
+        return survey(folder)
+
 
 ENTRIES = (
     ModelEntry(
@@ -121,6 +138,8 @@ ENTRIES = (
         input_rate_hz=16_000,
         timelines="engine.models.minicpm_o.timelines:timelines",
         session_s=600,
+        survey="engine.models.minicpm_o.folder:survey",
+        config_type="minicpmo",
     ),
     ModelEntry(
         name="step-audio-2-mini",
@@ -157,6 +176,27 @@ def find(name: str) -> ModelEntry:
     raise AskedWrongly(
         f"there is no model named {name!r}", f"one of {', '.join(names)}", f"did you mean {near[0]}?" if near else ""
     )
+
+
+def of_folder(folder: Path) -> ModelEntry:
+    """The model whose release a folder seems to hold, by its `config.json`.
+
+    Where that does not tell, it is the first model whose folders can be read: its own survey says what is wrong.
+
+    Raises:
+        BadWeights: The folder is of a model that is not known.
+    """
+    readable = [entry for entry in ENTRIES if entry.survey]
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        kind = config["model_type"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return readable[0]
+    for entry in readable:
+        if entry.config_type == kind:
+            return entry
+    known = ", ".join(f"{entry.config_type} ({entry.name})" for entry in readable)
+    raise BadWeights(f"{folder.name} is of another model: {kind!r}", f"one of {known}")
 
 
 def _load(name: str) -> Any:

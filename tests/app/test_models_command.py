@@ -1,12 +1,17 @@
+import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from app import device_memory
 from app.__main__ import main
 from engine.models import weights
 from engine.models.weights.store import Store
+from tests.golden.released_folder import write_tiny
 from tests.models.weights.made_up import CONTENT, left_in, make_weight, make_wheel, store_of
 
 
@@ -112,3 +117,65 @@ def test_neither_the_list_nor_finding_weights_loads_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny(tmp_path_factory.mktemp("released") / "MiniCPM-o-4_5")
+
+
+@pytest.fixture
+def folder(template: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(template, tmp_path / "MiniCPM-o-4_5")
+
+
+def test_a_folder_as_downloaded_is_told_part_by_part(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "check", str(folder), "--device", "cpu"]) == 0
+    said = capsys.readouterr().out
+    rows = {line.split("  ")[0]: line.split() for line in said.splitlines()}
+    assert rows["audio encoder"][2:6] == ["41", "0", "0", "0"]
+    assert {"language model", "speech decoder", "flow", "vocoder"} <= set(rows)
+    assert "skipped: vision tensors: 434 tensors" in said
+    assert said.splitlines()[-1].startswith("whole: ")
+
+
+def test_a_folder_that_lacks_something_is_told_and_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"num_hidden_layers": 3}))
+    assert main(["models", "check", str(folder), "--device", "cpu"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("language model")).split()[2:4] == ["25", "11"]
+    assert lines[-1].startswith("refused: MiniCPM-o-4_5, language model: no llm.model.layers.2.")
+
+
+def test_a_model_that_will_not_fit_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_memory, "available_bytes", lambda: 1 << 20)
+    assert main(["models", "check", str(folder), "--device", "cpu"]) == 1
+    assert "refused: this machine has 1 MiB to spare; needed: " in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "told"),
+    [
+        (lambda folder: (folder / "config.json").write_text('{"model_type": "llama"}'), 1, "another model: 'llama'"),
+        (lambda folder: (folder / "config.json").unlink(), 1, "config.json is not in MiniCPM-o-4_5"),
+        (shutil.rmtree, 2, "is no folder"),
+        (lambda folder: (shutil.rmtree(folder), folder.write_text("a file")), 2, "is no folder"),
+    ],
+)
+def test_a_folder_that_will_not_do_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path], object], code: int, told: str
+) -> None:
+    change(folder)
+    assert main(["models", "check", str(folder), "--device", "cpu"]) == code
+    said = capsys.readouterr()
+    assert told in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+
+
+def test_a_device_that_is_not_there_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "check", str(folder), "--device", "tpu"]) == 2
+    assert "there is no device 'tpu' here" in capsys.readouterr().err
