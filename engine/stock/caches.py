@@ -4,12 +4,20 @@ Entered by the engine thread.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import DynamicCache
 
 from engine.models.token2wav.unit import Token2Wav
 from engine.stock.driver import ReleasedDriver
+
+
+def keys_values(cache: DynamicCache | None) -> list[tuple[Tensor, Tensor]]:
+    """What a dynamic cache holds, by layer: keys and values, each `[1, heads, ticks, dim]`."""
+    layers: list[Any] = [] if cache is None else cache.layers
+    return [(layer.keys, layer.values) for layer in layers if layer.keys is not None]
 
 
 def carried(ours: Token2Wav, views: Mapping[str, Tensor]) -> dict[str, Tensor]:

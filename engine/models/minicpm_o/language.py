@@ -21,6 +21,7 @@ from engine.models.minicpm_o.stacks import Reader, RoundedStack, stack_weights
 from engine.step import Step
 
 PREFILL, DECODE, CLOSE = "llm_prefill", "llm_decode", "llm_close"
+_TURNED = 512  # ticks whose keys are turned at once: some tens of MiB on the way
 
 
 class LanguageModel:
@@ -84,16 +85,17 @@ class LanguageModel:
         ones.
         """
         assert not cut.reread, "a window with notes is not built"
-        end = self.held
-        keep(self._keys_values, (range(cut.start), range(cut.stop, end)), self._shift)
-        old, new = (
-            self._turn(torch.arange(start, start + end - cut.stop, device=self.device))
-            for start in (cut.stop, cut.start)
-        )
+        end, state = self.held, self._keys_values
+        assert self._shift is not None, "the plan has a shift buffer where there is a window"
+        for start in range(cut.stop, end, len(self._shift)):  # one that moves may be longer than what is kept
+            stop = min(end, start + len(self._shift))
+            keep(state[start - cut.moved : stop], (range(cut.moved, stop - start + cut.moved),), self._shift)
         self._read.hold(end - cut.moved)
-        for keys in self._keys_values[cut.start : self.held, :, 0].unbind(1):  # [ticks, kv_heads, dim], by layer
-            cosine, sine = old
-            keys.copy_(turned(turned(keys, cosine, -sine), *new))
+        for start in range(cut.start, self.held, _TURNED):
+            keys = state[start : min(self.held, start + _TURNED), :, 0]  # [ticks, layers, kv_heads, dim]
+            positions = torch.arange(start, start + len(keys), device=self.device)
+            cosine, sine = self._turn(positions + cut.moved)
+            keys.copy_(turned(turned(keys.flatten(1, 2), cosine, -sine), *self._turn(positions)).view(keys.shape))
 
     def _turn(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         angles = positions[:, None].float() * self._rates

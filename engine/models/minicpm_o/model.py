@@ -1,15 +1,15 @@
 """MiniCPM-o's unit as a whole: what was heard to the language model, its tokens to speech, speech to sound.
 
 The story of `DuplexCapability`'s `streaming_prefill`, `streaming_generate` and `finalize_unit`, in steps that a runtime
-executes, over states handed in. Chance is handed in as well, and so is who chooses a token by its logits: a sampler, or
-a script, since random weights decide nothing sensible.
+executes, over states handed in. Chance is handed in as well, and so is what becomes of a drawn token: nothing, or what
+a script says, since random weights decide nothing sensible.
 
 Differences from the released code: sound is float32 as token2wav makes it, where that rounds to sixteen bits; and a
 unit with less than a second of it is not filled up with silence in front, which is the playout's business. Not here
 yet: the mel, the tokenizer, and so `engine.step.Model`; the window that keeps notes. Entered by the engine thread.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,13 @@ from torch import Tensor
 from engine.models.minicpm_o.audio_encoder import AudioEncoder
 from engine.models.minicpm_o.language import CLOSE, DECODE, PREFILL, LanguageModel
 from engine.models.minicpm_o.protocol import Draw, Feed, Marks, Protocol, Unit, Window, launches
+from engine.models.minicpm_o.sampling import TextSampler
 from engine.models.minicpm_o.speech_decoder import SpeechDecoder
 from engine.models.token2wav.timelines import LOOK_AHEAD_TOKENS
 from engine.models.token2wav.unit import SILENT_TOKEN, Token2Wav
 from engine.step import Event, Step
+
+DRAW = "llm_draw"
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,14 @@ class Parts:
     Args:
         encoder: Mel to embeddings.
         language: Embeddings and tokens to logits.
+        sampler: Logits to tokens.
         speech: Tokens and what they mean to speech tokens.
         token2wav: Speech tokens to sound; prepared with a voice.
     """
 
     encoder: AudioEncoder
     language: LanguageModel
+    sampler: TextSampler
     speech: SpeechDecoder
     token2wav: Token2Wav
 
@@ -47,12 +52,14 @@ class Chance:
     """What a unit leaves to others.
 
     Args:
-        choose: A token by logits `[tokens]`; reads the device.
+        text: The next text token's; see `TextSampler`.
+        decide: What becomes of a drawn token.
         speech: The next unit's for the speech decoder; see `SpeechDecoder.steps`.
         sound: The vocoder's noise for so many frames; see `Token2Wav.steps`.
     """
 
-    choose: Callable[[Tensor], int]
+    text: Callable[[], Tensor | None]
+    decide: Callable[[int], int]
     speech: Callable[[], Tensor | None]
     sound: Callable[[int], Tensor]
 
@@ -64,11 +71,15 @@ class Spoken:
     Args:
         event: LISTEN, SPEAK, or FLUSH where a turn ended.
         unit: As the protocol tells it.
+        fed: Tokens that the language model was fed one by one.
+        tokens: Speech tokens, int64 `[up to 25]`, on the device.
         sound: At 24 kHz, float32 `[samples]`, on the device; at a turn's end more than a second of it.
     """
 
     event: Event
     unit: Unit
+    fed: int
+    tokens: Tensor
     sound: Tensor
 
 
@@ -90,17 +101,27 @@ class MiniCPMO:
         self._waiting = self._silence
         self._unit = parts.language.embedded([marks.unit])
 
-    def begin(self, system: Tensor) -> Generator[Step, Any, None]:
-        """A session begins, with a system prompt of embeddings `[n, width]`, as many as the window tells of."""
+    def begin(self, system: Tensor, past: Sequence[Tensor] = ()) -> Generator[Step, Any, None]:
+        """A session begins.
+
+        Args:
+            system: A system prompt's embeddings `[n, width]`, as many as the window tells of.
+            past: Units that came before, each read again as embeddings `[n, width]`.
+        """
         parts = self._parts
         parts.encoder.begin()
         parts.language.begin()
+        parts.sampler.begin()
         parts.speech.begin()
         self._protocol.begin()
         self._window.begin()
         self._forget_sound()
-        if len(system):
-            yield parts.language.step(PREFILL, system, asked=False)
+        for x in (system, *past):
+            if len(x):
+                yield parts.language.step(PREFILL, x, asked=False)
+        for x in past:
+            cuts = self._window.close(len(x), Unit((), listens=True))
+            assert not cuts, "what came before fits into the window"
         assert parts.language.held == self._window.ticks, "the window protects the system prompt"
 
     def unit(self, mel: Tensor, *, forced: bool = False) -> Generator[Step, Any, Spoken]:
@@ -114,19 +135,21 @@ class MiniCPMO:
         heard = yield self._parts.encoder.step(mel)
         yield language.step(PREFILL, self._unit, asked=False)
         logits, _ = yield language.step(PREFILL, heard, asked=True)
+        thinks = language.held
         unit, meanings = yield from self._think(logits, forced=forced)
+        fed = language.held - thinks
         if unit.cut:
             self._forget_sound()
         if unit.forgets_speech:
             self._parts.speech.begin()
-        sound = self._silence.new_empty(0, dtype=torch.float32)
+        tokens, sound = self._silence[:0], self._silence.new_empty(0, dtype=torch.float32)
         if not unit.listens:
-            sound = yield from self._speak(unit, meanings)
+            tokens, sound = yield from self._speak(unit, meanings)
         yield language.step(CLOSE, language.embedded(unit.closing), asked=False)
         for cut in self._window.close(language.held - before, unit):
             language.slide(cut)
         ended = unit.cut or unit.ends_turn
-        return Spoken(Event.FLUSH if ended else Event.LISTEN if unit.listens else Event.SPEAK, unit, sound)
+        return Spoken(Event.FLUSH if ended else Event.LISTEN if unit.listens else Event.SPEAK, unit, fed, tokens, sound)
 
     def _think(self, logits: Tensor, *, forced: bool) -> Generator[Step, Any, tuple[Unit, list[Tensor]]]:
         """Draw and feed until the unit ends; what it came to, and what its spoken tokens mean, each `[1, width]`."""
@@ -138,15 +161,18 @@ class MiniCPMO:
             except StopIteration as done:
                 return done.value, meanings
             if isinstance(asked, Draw):
-                answer = self._chance.choose(logits)
+                chance = self._chance.text()
+                given = (logits,) if chance is None else (logits, chance)
+                drawn: Tensor = yield Step(DRAW, (len(given),), 1, self._parts.sampler, given, captures=True)
+                answer = self._chance.decide(int(drawn))  # the one read of the device that a token takes
             else:
                 answer = None
                 logits, meaning = yield language.step(DECODE, language.embedded([asked.token]), asked=True)
                 if asked.speaks:
                     meanings.append(meaning)
 
-    def _speak(self, unit: Unit, meanings: list[Tensor]) -> Generator[Step, Any, Tensor]:
-        """A unit's sound, `[samples]`."""
+    def _speak(self, unit: Unit, meanings: list[Tensor]) -> Generator[Step, Any, tuple[Tensor, Tensor]]:
+        """A unit's speech tokens, and its sound, `[samples]`."""
         speech, token2wav, width = self._parts.speech, self._parts.token2wav, self._unit.shape[1]
         texts = torch.tensor(unit.said, dtype=torch.int64, device=self._unit.device)
         meant = torch.cat(meanings) if meanings else self._unit.new_empty(0, width)
@@ -162,7 +188,7 @@ class MiniCPMO:
         if unit.ends_turn:
             speech.begin()
             self._forget_sound()
-        return torch.cat(sounds)
+        return spoken, torch.cat(sounds)
 
     def _forget_sound(self) -> None:
         self._parts.token2wav.reset()

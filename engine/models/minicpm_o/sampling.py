@@ -153,7 +153,7 @@ class TextSampler:
         """A session begins."""
         self._recent.forget()
 
-    def __call__(self, logits: Tensor, chance: Tensor | None) -> Tensor:
+    def __call__(self, logits: Tensor, chance: Tensor | None = None) -> Tensor:
         """Draw a token.
 
         Args:

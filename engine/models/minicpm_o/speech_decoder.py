@@ -10,7 +10,7 @@ speech ends early, what was drawn past the end is cut off afterwards, and overwr
 not end, the host reads nothing. Entered by the engine thread.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import partial
 from typing import Any
 
@@ -68,7 +68,7 @@ class SpeechDecoder:
     ) -> Generator[Step, Any, Tensor]:
         """A unit's condition and its draws, as steps that a runtime executes; see `engine.step`.
 
-        How many ticks are held is in no key: the stages' graphs are clocked.
+        A shape is what is read and the length that it ends at: lengths recur from turn to turn.
 
         Args:
             texts: What was said in the unit, int64 `[n]`; there may be nothing.
@@ -80,14 +80,13 @@ class SpeechDecoder:
             Speech tokens, int64 `[up to 25]`.
         """
         self._sampler.begin(may_end=may_end)
+        rows: Iterator[Tensor | None] = iter(chance if chance is not None else (None,) * DRAWS)
         count = len(texts) + 1
-        condition = partial(self._condition, length=self.held + count)
-        token: Tensor = yield Step(CONDITION, (count,), count, condition, (texts, meanings, _row(chance, 0)))
+        token: Tensor = yield self._step(CONDITION, (count, self.held + count), (texts, meanings), next(rows))
         drawn = []
-        for index in range(1, DRAWS):
+        for length, row in enumerate(rows, self.held + count + 1):
             drawn.append(token)
-            speak = partial(self._speak, length=self.held + count + index)
-            token = yield Step(STAGE, (1,), 1, speak, (token, _row(chance, index)))
+            token = yield self._step(STAGE, (1, length), (token,), row)
         spoken = torch.cat(drawn)
         if may_end:
             ended = (spoken == self.sizes.end).nonzero()
@@ -95,7 +94,26 @@ class SpeechDecoder:
         self._read.hold(self.held + count + len(spoken))
         return spoken
 
-    def _condition(self, texts: Tensor, meanings: Tensor, chance: Tensor | None, length: int) -> Tensor:
+    def rehearse(self, stage: str, shape: tuple[int, ...], *, chance: bool) -> Step:
+        """The step of a shape, `(read, length)`, with room for its inputs.
+
+        Args:
+            stage: One of the two.
+            shape: What is read, and the length that it ends at.
+            chance: Whether tokens are drawn by chance.
+        """
+        device, count = self._begins.device, shape[0] - 1
+        tokens = torch.zeros(1 if stage == STAGE else count, dtype=torch.int64, device=device)
+        meanings = torch.zeros(count, self.sizes.llm, dtype=self._texts.dtype, device=device)
+        row = torch.ones(self.sizes.tokens, device=device) if chance else None
+        return self._step(stage, shape, (tokens,) if stage == STAGE else (tokens, meanings), row)
+
+    def _step(self, stage: str, shape: tuple[int, ...], inputs: tuple[Tensor, ...], chance: Tensor | None) -> Step:
+        work = self._speak if stage == STAGE else self._condition
+        inputs = inputs if chance is None else (*inputs, chance)
+        return Step(stage, shape, shape[0], partial(work, length=shape[1]), inputs, captures=True)
+
+    def _condition(self, texts: Tensor, meanings: Tensor, chance: Tensor | None = None, *, length: int) -> Tensor:
         """Read a unit's condition; its first token, int64 `[1]`."""
         begins = functional.embedding(self._begins, self._texts)
         if len(texts):
@@ -104,14 +122,10 @@ class SpeechDecoder:
             begins = torch.cat((said, begins))
         return self._draw(begins, chance, length)
 
-    def _speak(self, token: Tensor, chance: Tensor | None, length: int) -> Tensor:
+    def _speak(self, token: Tensor, chance: Tensor | None = None, *, length: int) -> Tensor:
         """Read a speech token, int64 `[1]`; the next one, the same."""
         return self._draw(functional.embedding(token, self._tokens), chance, length)
 
     def _draw(self, x: Tensor, chance: Tensor | None, length: int) -> Tensor:
         # Released, the head is asked of every position: the last one's bits are those of a product of as many rows.
         return self._sampler(functional.linear(self._read(x, length), self._head)[-1], chance)
-
-
-def _row(chance: Tensor | None, index: int) -> Tensor | None:
-    return None if chance is None else chance[index]

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
-from transformers import DynamicCache, WhisperConfig
-from transformers.models.whisper.modeling_whisper import WhisperEncoder
+from torch import Tensor
 
 from engine.arena import HostArena
 from engine.errors import BadWeights, MissingWeights
@@ -17,63 +15,11 @@ from engine.models.minicpm_o.made_up import TINY_ENCODER, make_up
 from engine.models.minicpm_o.sizes import EncoderSizes, encoder_shapes
 from engine.models.minicpm_o.timelines import timelines
 from engine.plan import plan
+from engine.stock.hearing import ReleasedEncoder
 
 SIZES = TINY_ENCODER
 TICKS = 200
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-class Released:
-    """The released control flow over transformers' modules: keys and values in a dynamic cache, dropped at the limit.
-
-    Args:
-        weights: By released names.
-    """
-
-    def __init__(self, weights: dict[str, Tensor]) -> None:
-        config = WhisperConfig(
-            d_model=SIZES.width,
-            encoder_layers=SIZES.layers,
-            encoder_attention_heads=SIZES.heads,
-            encoder_ffn_dim=SIZES.inner,
-            num_mel_bins=SIZES.mels,
-            max_source_positions=SIZES.positions,
-            attn_implementation="sdpa",
-        )
-        dtype = next(iter(weights.values())).dtype
-        self.apm = WhisperEncoder(config).to(dtype).eval()
-        self.apm.load_state_dict({n.removeprefix("apm."): w for n, w in weights.items() if n.startswith("apm.")})
-        for index, layer in enumerate(self.apm.layers):
-            layer.self_attn.layer_idx = index  # the released layer counts itself, so that it can keep keys
-        self.projection = nn.Sequential(
-            nn.Linear(SIZES.width, SIZES.out), nn.ReLU(), nn.Linear(SIZES.out, SIZES.out)
-        ).to(dtype)
-        for at, name in ((0, "linear1"), (2, "linear2")):
-            prefix = f"audio_projection_layer.{name}"
-            self.projection[at].load_state_dict({p: weights[f"{prefix}.{p}"] for p in ("weight", "bias")})
-        self.pool = nn.AvgPool1d(SIZES.pool, stride=SIZES.pool)
-        self.cache: DynamicCache | None = None
-        self.resets = 0
-
-    def held(self) -> int:
-        return 0 if self.cache is None else self.cache.get_seq_length()
-
-    def __call__(self, mel: Tensor, before: int, after: int) -> Tensor:
-        made = (mel.shape[2] - 1) // 2 + 1
-        if self.cache is not None and self.held() + made >= SIZES.positions:
-            self.cache, self.resets = None, self.resets + 1
-        x = nn.functional.gelu(self.apm.conv1(mel.to(self.apm.conv1.weight.dtype)))
-        x = nn.functional.gelu(self.apm.conv2(x))
-        x = x[:, :, (before + 1) // 2 : made - (after + 1) // 2].permute(0, 2, 1)
-        past = self.held()
-        x = x + self.apm.embed_positions.weight[past : past + x.shape[1]]
-        mask = torch.zeros(1, 1, x.shape[1], past + x.shape[1], dtype=x.dtype)
-        self.cache = self.cache or DynamicCache()
-        for layer in self.apm.layers:
-            x = layer(x, mask, cache=self.cache)
-        x = self.projection(self.apm.layer_norm(x))
-        embeddings = self.pool(x.transpose(1, 2)).transpose(1, 2)
-        return embeddings[0, : (made - SIZES.pool) // SIZES.pool + 1]
 
 
 def chunks(count: int) -> Iterator[tuple[Tensor, int]]:
@@ -95,7 +41,7 @@ def begun(weights: dict[str, Tensor]) -> tuple[AudioEncoder, Tensor]:
 @torch.inference_mode()
 def test_streamed_over_two_resets_it_is_the_released_encoder_bit_for_bit(dtype):
     weights = make_up(encoder_shapes(SIZES), dtype)
-    released, (ours, state) = Released(weights), begun(weights)
+    released, (ours, state) = ReleasedEncoder(weights, SIZES), begun(weights)
     shapes = []
     for mel, before in chunks(10):
         expected = released(mel, before, 2)
@@ -108,7 +54,7 @@ def test_streamed_over_two_resets_it_is_the_released_encoder_bit_for_bit(dtype):
         assert embeddings.dtype == dtype
         assert torch.equal(embeddings, expected)
         assert 0.01 < expected.float().abs().mean() < 10, "or equality would say little"
-        assert ours.held == released.held()
+        assert ours.held == released.held
         theirs = torch.stack([torch.stack((layer.keys[0], layer.values[0])) for layer in released.cache.layers])
         assert torch.equal(state[: ours.held], theirs.permute(3, 0, 1, 2, 4))
     # After a reset the positions count anew, but there is context before the chunk: a shape of its own.

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
-from torch.nn.utils.parametrizations import weight_norm
-from transformers import DynamicCache, LlamaConfig, LlamaModel
+from torch import Tensor
 
 from engine.errors import BadWeights
 from engine.models.minicpm_o.checkpoint import SPEECH_UNUSED, checked
@@ -15,77 +12,10 @@ from engine.models.minicpm_o.made_up import TINY_SPEECH, make_up
 from engine.models.minicpm_o.sampling import SpeechRules, draw
 from engine.models.minicpm_o.sizes import SpeechSizes, speech_shapes
 from engine.models.minicpm_o.speech_decoder import CONDITION, DRAWS, STAGE, SpeechDecoder
-from engine.models.pocket.language import cache_argument
+from engine.stock.speaking import MOST, ReleasedSpeechDecoder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SIZES, TICKS = TINY_SPEECH, 160
-
-
-class Released:
-    """The released control flow over transformers' Llama, its attention eager, its cache dynamic.
-
-    Args:
-        weights: By released names.
-    """
-
-    def __init__(self, weights: dict[str, Tensor]) -> None:
-        stack, dtype = SIZES.stack, next(iter(weights.values())).dtype
-        config = LlamaConfig(
-            hidden_size=stack.width,
-            intermediate_size=stack.inner,
-            num_attention_heads=stack.heads,
-            num_hidden_layers=stack.layers,
-            num_key_value_heads=stack.kv_heads,
-            max_position_embeddings=TICKS,
-            attn_implementation="eager",
-            vocab_size=4,
-        )
-        tts = {name.removeprefix("tts."): each for name, each in weights.items()}
-        self.model = LlamaModel(config).to(dtype).eval()  # the demo casts all of it, rotary rates too
-        own = {name.removeprefix("model."): each for name, each in tts.items() if name.startswith("model.")}
-        self.model.load_state_dict(own | {"embed_tokens.weight": self.model.embed_tokens.weight})
-        self.texts = nn.Embedding.from_pretrained(tts["emb_text.weight"])
-        self.tokens = nn.Embedding.from_pretrained(tts["emb_code.0.weight"])
-        self.head = weight_norm(nn.Linear(stack.width, SIZES.tokens, bias=False).to(dtype))
-        self.head.load_state_dict({n.removeprefix("head_code.0."): w for n, w in tts.items() if "head_code" in n})
-        first, second = nn.Linear(SIZES.llm, stack.width), nn.Linear(stack.width, stack.width)
-        self.projector = nn.Sequential(first, nn.ReLU(), second).to(dtype)
-        for at, name in ((0, "linear1"), (2, "linear2")):
-            part = {kind: tts[f"projector_semantic.{name}.{kind}"] for kind in ("weight", "bias")}
-            self.projector[at].load_state_dict(part)
-        self.begin()
-
-    def begin(self) -> None:
-        self.cache, self.start = None, 0
-
-    def __call__(self, texts: Tensor, meanings: Tensor, chance: Tensor, least: int) -> Tensor:
-        """Speech tokens; `least` as the released code's, of draws that may not end."""
-        said = self.texts(torch.tensor([SIZES.begin]))
-        if len(texts):
-            meant = functional.normalize(self.projector(meanings), p=2, dim=-1)
-            said = torch.cat((self.texts(texts) + meant, said))
-        drawn: list[int] = []
-        for index in range(26):
-            x = self.tokens(torch.tensor([drawn[-1]])) if index else said
-            past = self.start + (len(said) + index - 1 if index else 0)
-            self.cache = self.cache or DynamicCache()
-            options = {cache_argument(self.model): self.cache}
-            positions = torch.arange(past, past + len(x))[None]
-            hidden = self.model(inputs_embeds=x[None], position_ids=positions, use_cache=True, **options)[0]
-            logits = self.head(hidden)[:, -1].float() / torch.tensor([[0.8]])
-            if drawn:
-                counts = functional.one_hot(torch.tensor([drawn[-16:]]), SIZES.tokens).sum(1)
-                alpha = torch.pow(1.05, counts)
-                logits = torch.where(logits < 0, logits.multiply(alpha), logits.divide(alpha))
-            if index < least:
-                logits[:, SIZES.tokens - 1] = -torch.inf
-            token = int((functional.softmax(logits, -1) / chance[index]).argmax())
-            if token == SIZES.tokens - 1:
-                break
-            drawn.append(token)
-        spoken = torch.tensor(drawn[:25], dtype=torch.int64)
-        self.start += len(said) + len(spoken)
-        return spoken
 
 
 def made_up(dtype: torch.dtype) -> dict[str, Tensor]:
@@ -127,26 +57,51 @@ def follow(steps) -> tuple[Tensor, list]:
 @torch.inference_mode()
 def test_turns_are_the_released_decoders_bit_for_bit(dtype):
     weights = made_up(dtype)
-    released, (ours, state) = Released(weights), begun(weights)
+    released, (ours, state) = ReleasedSpeechDecoder(weights, SIZES), begun(weights)
     lengths = []
     for unit, texts, meanings, chance, may_end in units(dtype):
         if unit in (3, 5):
             released.begin()
             ours.begin()
             state.fill_(torch.nan)
-        expected = released(texts, meanings, chance, 0 if may_end else 26)
+        condition = released.condition(
+            [(int(text), one[None, None]) for text, one in zip(texts, meanings, strict=True)]
+        )
+        expected = released(condition, chance, least=0 if may_end else MOST, ends_turn=False)[0]
+        before, count = ours.held, len(texts) + 1
 
         spoken, seen = follow(ours.steps(texts, meanings, chance, may_end=may_end))
 
         assert torch.equal(spoken, expected), unit
         assert ours.held == released.start
-        assert seen == [(CONDITION, (len(texts) + 1,), len(texts) + 1), *[(STAGE, (1,), 1)] * 25]
+        assert seen == [
+            (CONDITION, (count, before + count), count),
+            *[(STAGE, (1, before + count + index), 1) for index in range(1, 26)],
+        ]
         keys = torch.stack([torch.stack((layer.keys[0], layer.values[0])) for layer in released.cache.layers])
         assert torch.equal(state[: ours.held], keys.permute(3, 0, 1, 2, 4)[: ours.held]), unit
         lengths.append(len(spoken))
         # What was drawn past an end is nobody's: what comes next must write it before it reads it.
         state[ours.held :] = torch.nan
     assert lengths == [25, 25, 25, 25, 9, 25, 0]
+
+
+@torch.inference_mode()
+def test_all_that_a_step_does_is_in_its_key():
+    ours, _ = begun(made_up(torch.bfloat16))
+    _, texts, meanings, chance, _ = next(units(torch.bfloat16))
+    for given in (chance, None):
+        steps, result = ours.steps(texts, meanings, given, may_end=False), None
+        ours.begin()
+        for _ in range(DRAWS):
+            step = steps.send(result)
+            rehearsed = ours.rehearse(step.stage, step.shape, chance=given is not None)
+            assert step.captures
+            assert (rehearsed.key, rehearsed.ticks) == (step.key, step.ticks)
+            assert [(one.shape, one.dtype) for one in rehearsed.inputs] == [
+                (one.shape, one.dtype) for one in step.inputs
+            ]
+            result = rehearsed.run(*step.inputs)
 
 
 @torch.inference_mode()
