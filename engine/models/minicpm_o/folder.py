@@ -283,8 +283,8 @@ def _skipped(released: Released) -> tuple[tuple[str, int, int], ...]:
 
 
 def _refuse_gguf(folder: Folder) -> None:
-    if not folder.has("config.json") and (found := [name for name, _ in folder.files() if name.endswith(".gguf")]):
-        raise quantised(f"{folder.name} holds {found[0]}: a GGUF conversion")
+    if not folder.has("config.json") and (found := sorted(folder.root.glob("*.gguf"))):
+        raise quantised(f"{folder.name} holds {found[0].name}: a GGUF conversion")
 
 
 def _shards(folder: Folder) -> list[str]:

@@ -14,24 +14,31 @@ import platformdirs
 from engine.errors import MissingWeights
 from engine.models.weights.fetching import Outlook, outlook
 from engine.models.weights.fetching import fetch as fetch_into
-from engine.models.weights.hub import HubSource
-from engine.models.weights.manifest import Manifest, load
+from engine.models.weights.hub import HubFiles, HubSource
+from engine.models.weights.manifest import Manifest, Release, load
 from engine.models.weights.progress import Progress, Quiet
+from engine.models.weights.release import fetch_release, locate_release, release_outlook, verify_release
 from engine.models.weights.sources import FolderSource, RegistrySource, Source
 from engine.models.weights.store import Store
 
 __all__ = [
+    "HubFiles",
     "Manifest",
     "Outlook",
     "Progress",
     "Quiet",
+    "Release",
     "Store",
     "blame_damage",
     "fetch",
+    "fetch_release",
     "locate",
+    "locate_release",
     "open_store",
     "outlook",
+    "release_outlook",
     "sources_of",
+    "verify_release",
 ]
 
 

@@ -85,7 +85,7 @@ def fetch(store: Store, names: Sequence[str], sources: Sequence[Source], progres
         return
     with disk_errors_in_words(store.root):
         store.root.mkdir(parents=True, exist_ok=True)
-        with _only_one(store, progress):
+        with only_one(store, progress):
             try:
                 shutil.rmtree(store.scratch, ignore_errors=True)  # of a fetch that was killed
                 _fetch_locked(store, names, sources, progress)
@@ -171,7 +171,8 @@ def _whole(store: Store, name: str) -> bool:
 
 
 @contextmanager
-def _only_one(store: Store, progress: Progress) -> Iterator[None]:
+def only_one(store: Store, progress: Progress) -> Iterator[None]:
+    """While entered, nobody else fetches into the same cache; waits for who does."""
     lock = FileLock(store.root / "fetch.lock")
     try:
         lock.acquire(timeout=0)

@@ -21,6 +21,15 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def git_sha1_of(path: Path) -> str:
+    """The file's name as a git object, in hexadecimal: what a hub tells of files too small for large storage."""
+    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
 def holds(path: Path, size: int, sha256: str) -> bool:
     """Whether a file is there, of that size and hash; cheap where the size already tells."""
     return path.is_file() and path.stat().st_size == size and sha256_of(path) == sha256

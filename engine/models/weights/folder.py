@@ -69,7 +69,8 @@ class Folder:
 
     def _unfinished(self) -> bool:
         """Whether something here was left half-downloaded."""
-        return any(True for place in self._inside for _ in place.rglob("*.incomplete"))
+        places = [*self._inside, self.root / ".cache/huggingface/download"]
+        return any(True for place in places for _ in place.glob("*.incomplete"))
 
 
 _RESUME = "run the download again: it goes on where it stopped"

@@ -6,7 +6,7 @@ Knows nothing of disks or networks. Any thread may enter.
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -85,10 +85,24 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class Release:
+    """A model's own released files, kept as they come; `assets/manifest.toml` explains the fields."""
+
+    model: str
+    what: str
+    licence: str
+    licence_url: str
+    origin: str
+    hub: Hub
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """Every weight that is declared, by name."""
+    """Every weight that is declared, by name, and every release, by its model's."""
 
     weights: dict[str, Weight]
+    releases: dict[str, Release] = field(default_factory=dict)
 
     def weight(self, name: str) -> Weight:
         """The weight of that name.
@@ -108,8 +122,15 @@ class Manifest:
 def load(path: Traversable | None = None) -> Manifest:
     """Read a manifest: the one that ships, unless another is named."""
     source = path or files("assets").joinpath("manifest.toml")
-    tables = tomllib.loads(source.read_text(encoding="utf-8"))["weight"]
-    return Manifest({table["name"]: _weight(table) for table in tables})
+    declared = tomllib.loads(source.read_text(encoding="utf-8"))
+    return Manifest(
+        {table["name"]: _weight(table) for table in declared["weight"]},
+        {table["model"]: _release(table) for table in declared.get("release", ())},
+    )
+
+
+def _release(table: dict[str, Any]) -> Release:
+    return Release(**{**table, "files": tuple(table["files"]), "hub": Hub(**table["hub"])})
 
 
 def _weight(table: dict[str, Any]) -> Weight:

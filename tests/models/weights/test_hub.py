@@ -1,80 +1,27 @@
 """HubSource against a small hub on this machine."""
 
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.models.weights.hub import HubSource
+from engine.models.weights.hub import HubFiles, HubSource
 from engine.models.weights.manifest import Hub, Weight
 from engine.models.weights.progress import Quiet
 from engine.models.weights.sources import NotHere
 from tests.models.weights.made_up import Heard, make_weight, make_wheel
+from tests.models.weights.small_hub import SmallHub, serving
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 CONTENT = {"model.bin": bytes(range(251)) * 4000, "config.json": b'{"width": 384}\n'}
 HALF = 500_000
 
 
-@dataclass
-class SmallHub:
-    """What it serves, and what it was asked for.
-
-    Args:
-        content: File by path.
-        breaks_off: For each answer in turn: after how many bytes it ends, or None.
-        silent: An answer that breaks off falls silent instead of closing.
-        ranges: Whether it knows them.
-    """
-
-    content: dict[str, bytes]
-    breaks_off: list[int | None] = field(default_factory=list)
-    silent: bool = False
-    ranges: bool = True
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    over: threading.Event = field(default_factory=threading.Event)
-    url: str = ""
-
-
 @pytest.fixture
 def hub() -> Iterator[SmallHub]:
-    small = SmallHub(dict(CONTENT))
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            path = self.path.removeprefix(f"/some/where/resolve/{REVISION}/")
-            asked = self.headers.get("Range", "")
-            small.asked.append((path, asked))
-            content = small.content.get(path)
-            if content is None:
-                self.send_error(404)
-                return
-            start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and small.ranges else 0
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(content) - start))
-            self.end_headers()
-            end = small.breaks_off.pop(0) if small.breaks_off else None
-            self.wfile.write(content[start : None if end is None else start + end])
-            if end is not None and small.silent:
-                self.wfile.flush()
-                small.over.wait(60)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    small.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield small
-    small.over.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(SmallHub(f"/some/where/resolve/{REVISION}/", dict(CONTENT))) as small:
+        yield small
 
 
 @pytest.fixture
@@ -97,7 +44,7 @@ def into(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path, hub: SmallHub) -> HubSource:
-    return HubSource(tmp_path / "downloads", hub.url)
+    return HubSource(tmp_path / "downloads", HubFiles(hub.url))
 
 
 def found(into: Path) -> dict[str, bytes]:
@@ -148,7 +95,7 @@ def test_a_fetch_that_was_stopped_is_resumed_by_the_next(
     assert left is not None
     assert 0 < left < weight.file_bytes
     hub.asked.clear()
-    again = HubSource(tmp_path / "downloads", hub.url)
+    again = HubSource(tmp_path / "downloads", HubFiles(hub.url))
     again.bring(weight, into, Quiet())
     assert found(into) == CONTENT
     assert hub.asked[0] == ("en/model.bin", f"bytes={weight.file_bytes - left}-")
@@ -158,7 +105,7 @@ def test_a_hub_that_falls_silent_is_left_and_what_came_is_kept(
     tmp_path: Path, hub: SmallHub, weight: Weight, into: Path
 ) -> None:
     hub.breaks_off, hub.silent = [HALF, 0, 0], True
-    source = HubSource(tmp_path / "downloads", hub.url, patience_s=0.1)
+    source = HubSource(tmp_path / "downloads", HubFiles(hub.url, patience_s=0.1))
     with pytest.raises(NotHere, match=r"broke off 3 times in en/model\.bin"):
         source.bring(weight, into, Quiet())
     assert not found(into)
@@ -188,10 +135,10 @@ def test_a_file_that_is_not_there_is_told_and_other_weights_are_still_asked_for(
 
 
 def test_a_hub_out_of_reach_is_asked_once(tmp_path: Path, hub: SmallHub, weight: Weight, into: Path) -> None:
-    source = HubSource(tmp_path / "downloads", "http://127.0.0.1:9")
+    source = HubSource(tmp_path / "downloads", HubFiles("http://127.0.0.1:9"))
     with pytest.raises(NotHere, match=r"cannot be reached.*refused"):
         source.bring(weight, into, Quiet())
-    source.endpoint = hub.url
+    source.files = HubFiles(hub.url)
     with pytest.raises(NotHere, match="cannot be reached"):
         source.bring(weight, into, Quiet())
     assert not hub.asked
