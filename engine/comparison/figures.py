@@ -112,10 +112,10 @@ def _figures(sessions: Sequence[Measured]) -> Iterator[Figure]:
     speak = [each.work_ms.get("SPEAK") for each in figures]
     yield _times("speak_mean_ms", "SPEAK unit, mean", _means(speak), main=True)
     yield _over("speak_over_cadence", "SPEAK unit, mean, over the cadence", sessions, speak)
-    answering = [session.answering_ms for session in sessions]
-    label = "unit that begins an answer, mean"
-    yield _times("answering_mean_ms", label, _means(answering), main=True)
-    yield _over("answering_over_cadence", f"{label}, over the cadence", sessions, answering)
+    heaviest = [session.heaviest_ms for session in sessions]
+    label = "heaviest unit of a turn, mean"
+    yield _times("heaviest_mean_ms", label, _means(heaviest), main=True)
+    yield _over("heaviest_over_cadence", f"{label}, over the cadence", sessions, heaviest)
     yield _slack("slack_least_ms", "slack, least", least)
     for part, name in (("p99", "99% of units kept"), ("p95", "95% of units kept"), ("median", "median")):
         values = [getattr(each.slack_ms, part) if each.slack_ms else None for each in figures]

@@ -4,6 +4,7 @@ Goes through the log a few times, a line at a time, so that a day's log needs li
 between and may call it off. Enter from any thread.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,10 +12,11 @@ from typing import TypeVar
 from engine.cadence.rows import Row, rows_of, thinned
 from engine.cadence.statistics import Spread, Statistics, Tally
 from engine.comparison.sounding import Heard, heard
-from engine.timing import Log, SessionHeader, UnitRecord
+from engine.timing import Log, SessionHeader, Transcript, UnitRecord
 
 MOST_BARS = 120  # as many seconds as can be told apart where several sessions share a page
 MOST_STRETCHES = 2000  # of voice and gaps; a longer conversation keeps its longest
+MOST_LINES = 200  # of a transcript
 TICK_RECORDS = 2000
 Thing = TypeVar("Thing")
 
@@ -39,24 +41,26 @@ class Measured:
         name: What it is called there: "A", or its runtime.
         header: The log's first line.
         figures: Over all of it.
-        answering_ms: Work of the units in which an answer begins, all that was thought ahead left out; None without.
+        heaviest_ms: The heaviest unit of each turn with an answer, which is the one that makes it late; None without.
         rows: Its seconds, to draw.
         group: How many neighbours a row stands for.
         stretches: When its voice was heard, and the gaps.
         answers: Where answers began, as far as `stretches` goes.
         voice: A SHA-256 of each unit that spoke, in order; None where the log holds none of some.
+        said: The transcript's first lines, where the log holds one.
         caveat: What a reader must know about the file; empty where it is whole.
     """
 
     name: str
     header: SessionHeader
     figures: Statistics
-    answering_ms: Spread | None
+    heaviest_ms: Spread | None
     rows: tuple[Row, ...]
     group: int
     stretches: tuple[Heard, ...]
     answers: tuple[Answer, ...]
     voice: tuple[bytes, ...] | None
+    said: tuple[Transcript, ...]
     caveat: str = ""
 
     @property
@@ -76,17 +80,17 @@ def measured(log: Log, name: str, *, tick: Callable[[], None] = nobody_waits) ->
     Raises:
         BadLog: A line is not schema 1.
     """
-    tally, answering, answers = Tally(), list[float](), list[Answer]()
+    tally, turns, answers, said = Tally(), _Turns(), list[Answer](), list[Transcript]()
     voice: list[bytes] | None = []
     for record in _ticking(log.records(), tick):
         tally.add(record)
+        if isinstance(record, Transcript) and len(said) < MOST_LINES:
+            said.append(record)
         if not isinstance(record, UnitRecord):
             continue
-        if record.response_delay_ms is not None:
-            answering.append(record.wall_ms)
-            if len(answers) < MOST_STRETCHES:
-                at_ns = max(record.deadline_ns, record.finish_ns)
-                answers.append(Answer(at_ns, record.response_delay_ms))
+        turns.add(record)
+        if record.response_delay_ms is not None and len(answers) < MOST_STRETCHES:
+            answers.append(Answer(max(record.deadline_ns, record.finish_ns), record.response_delay_ms))
         if record.voice_sha256 is not None and voice is not None:
             voice.append(bytes.fromhex(record.voice_sha256))
         elif record.event == "SPEAK":
@@ -96,14 +100,38 @@ def measured(log: Log, name: str, *, tick: Callable[[], None] = nobody_waits) ->
         name=name,
         header=log.header,
         figures=tally.statistics(),
-        answering_ms=Spread.of(answering),
+        heaviest_ms=Spread.of(turns.heaviest_ms()),
         rows=tuple(rows),
         group=group,
         stretches=tuple(_longest(heard(_ticking(log.units(), tick)))),
         answers=tuple(answers),
         voice=None if voice is None else tuple(voice),
+        said=tuple(said),
         caveat=log.caveat,
     )
+
+
+class _Turns:
+    """The heaviest unit of each turn: from the flush of the one before to its own."""
+
+    def __init__(self) -> None:
+        self._done = array("d")
+        self._most_ms, self._spoke = 0.0, False
+
+    def add(self, unit: UnitRecord) -> None:
+        self._most_ms, self._spoke = max(self._most_ms, unit.wall_ms), self._spoke or unit.event == "SPEAK"
+        if unit.event == "FLUSH":
+            self._close()
+
+    def heaviest_ms(self) -> "array[float]":
+        """Of the turns in which something was said; the last one need not have ended."""
+        self._close()
+        return self._done
+
+    def _close(self) -> None:
+        if self._spoke:
+            self._done.append(self._most_ms)
+        self._most_ms, self._spoke = 0.0, False
 
 
 def _ticking(things: Iterable[Thing], tick: Callable[[], None]) -> Iterator[Thing]:

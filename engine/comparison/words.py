@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from engine.cadence.verdict import unit_noun
 from engine.comparison.bits import Bits
-from engine.comparison.figures import Comparison, Figure, compared, share_words
+from engine.comparison.figures import Comparison, Figure, compared
 from engine.comparison.session import Measured
 from engine.phrases import counted, printable, spoken
 
 # What a step is told by: the figures that a person, a budget and a machine feel.
-STEP_FIGURES = ("answering_mean_ms", "speak_mean_ms", "response_delay_median_ms", "peak_rss_bytes", "peak_device_bytes")
+STEP_FIGURES = ("heaviest_mean_ms", "speak_mean_ms", "response_delay_median_ms", "peak_rss_bytes", "peak_device_bytes")
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ def headline(comparison: Comparison) -> str:
     if first.figures.slack_ms is None or last.figures.slack_ms is None:
         return "; ".join(f"{printable(each.name)}: {felt(each)}" for each in (first, last))
     said = [f"{printable(each.name)} {_kept(each)}" for each in (first, last)]
-    times = comparison.figure("answering_mean_ms")
+    times = comparison.figure("heaviest_mean_ms")
     if times.against[-1]:
         noun = unit_noun(last.figures)
-        said.append(f"the {noun} that begins an answer takes {times.texts[0]} and {times.texts[-1]}")
+        said.append(f"the heaviest {noun} of a turn takes {times.texts[0]} and {times.texts[-1]}")
     return "; ".join(said)
 
 
@@ -61,16 +61,6 @@ def felt(session: Measured) -> str:
     if delay := figures.response_delay_ms:
         said.append(f"an answer after {spoken(delay.median)}" + (" (median)" if delay.count > 1 else ""))
     return ", ".join(said)
-
-
-def speaking(session: Measured) -> str:
-    """One line: the mean SPEAK unit, the mean one that begins an answer, and what shares of the cadence they take."""
-    figures, noun, said = session.figures, unit_noun(session.figures), []
-    for name, spread in ((f"SPEAK {noun}", figures.work_ms.get("SPEAK")), ("answering", session.answering_ms)):
-        if spread and figures.cadence_ms > 0:
-            label = f"mean {name}" if name != "answering" else f"mean {noun} that begins an answer"
-            said.append(f"{label} {spoken(spread.mean)}, {share_words(spread.mean / figures.cadence_ms - 1)}")
-    return "; ".join(said)
 
 
 def steps(comparison: Comparison) -> tuple[Step, ...]:

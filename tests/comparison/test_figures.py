@@ -107,7 +107,7 @@ def test_the_headline_says_who_was_late_and_what_was_heard(tmp_path: Path) -> No
     comparison = compare([read_log(tmp_path / "stock.jsonl"), read_log(tmp_path / "cadence.jsonl")], ("stock", "ours"))
     assert headline(comparison) == (
         "stock was late in 1 of 2 seconds, by up to 1.50 s, and 1.50 s of silence is heard where speech was due; "
-        "ours kept every second, 0.50 s to spare at least; the second that begins an answer takes 2.50 s and 0.50 s"
+        "ours kept every second, 0.50 s to spare at least; the heaviest second of a turn takes 2.50 s and 0.50 s"
     )
     assert felt(stock).startswith("1 of 2 seconds late, the latest by 1.50 s, 1.50 s of silence")
     assert felt(ours) == "no second late, least slack 0.50 s, no gap heard, an answer after 1.20 s"
@@ -118,7 +118,7 @@ def test_each_step_says_what_it_gains_and_whether_bits_are_equal(tmp_path: Path)
         session(tmp_path, name, [unit(0), answer(ms, voice=voice)])
     names = ("stock", "library", "cadence")
     first, second = steps(compare([read_log(tmp_path / f"{name}.jsonl") for name in names], names))
-    assert first.gains[0].key == "answering_mean_ms"
+    assert first.gains[0].key == "heaviest_mean_ms"
     assert (first.gains[0].texts, first.gains[0].against[1]) == (("2.00 s", "0.50 s"), "4.00x faster")
     assert (first.bits.equal, second.bits.equal) == (False, True)
     assert (second.before, second.after) == ("library", "cadence")
@@ -159,3 +159,12 @@ def test_any_two_logs_can_be_compared(tmp_path: Path, one: list[Record], other: 
     assert len(steps(comparison)) == 1
     for figure in comparison.figures:
         assert len(figure.values) == len(figure.texts) == len(figure.against) == 2
+
+
+def test_a_turns_heaviest_unit_counts_wherever_in_the_turn_it_fell(tmp_path: Path) -> None:
+    thought_ahead = [unit(0, work=[("words", 900.0)]), unit(1, "SPEAK", [("voice", 100.0)]), unit(2, "FLUSH")]
+    late = [unit(3), unit(4, "SPEAK", [("words", 300.0)]), unit(5, "SPEAK", [("words", 400.0)])]
+    unanswered = [unit(6, "FLUSH"), unit(7, work=[("words", 999.0)]), unit(8, "FLUSH")]
+    found = session(tmp_path, "a", [*thought_ahead, *late, *unanswered])
+    assert found.heaviest_ms is not None
+    assert (found.heaviest_ms.count, round(found.heaviest_ms.mean)) == (2, 651)
