@@ -57,6 +57,7 @@ class Layout:
         chips: The legend, which tells that bar's figures.
         keys: What the shapes mean; empty where there is no room.
         top: How many cadences the plot's height is.
+        columns: How many bars its width is.
     """
 
     card: QRectF
@@ -69,6 +70,7 @@ class Layout:
     chips: tuple[Chip, ...]
     keys: QRectF
     top: float
+    columns: int = COLUMNS
 
     @property
     def above(self) -> QRectF:
@@ -92,7 +94,7 @@ class Layout:
     @property
     def column_width(self) -> float:
         """Of one bar with the space about it."""
-        return self.plot.width() / COLUMNS
+        return self.plot.width() / self.columns
 
     def column(self, index: int) -> QRectF:
         """One column over plot and lanes."""

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
 from app.window import cadence_words as words
 from app.window.cadence_layout import swatch
-from app.window.cadence_model import Bar
+from app.window.cadence_model import Bar, CadenceModel
 from app.window.cadence_pieces import (
     LEAST_PIECE_MS,
     Scene,
@@ -26,7 +26,7 @@ from engine.phrases import spoken
 Sign = Callable[[QPainter, QRectF, Colours], None]
 
 
-def paint_words(painter: QPainter, scene: Scene) -> None:
+def paint_words(painter: QPainter, scene: Scene[CadenceModel]) -> None:
     """Everything that is written outside the plot; what was there is painted over."""
     layout, colours, fonts = scene.layout, scene.colours, scene.fonts
     for box in layout.words:
@@ -49,7 +49,7 @@ def paint_words(painter: QPainter, scene: Scene) -> None:
         _paint_keys(painter, scene)
 
 
-def _paint_headline(painter: QPainter, scene: Scene, bar: Bar) -> None:
+def _paint_headline(painter: QPainter, scene: Scene[CadenceModel], bar: Bar) -> None:
     box, colours, fonts = QRectF(scene.layout.headline), scene.colours, scene.fonts
     middle = Qt.AlignmentFlag.AlignVCenter
     for text, font, colour in (
@@ -66,7 +66,7 @@ def _paint_headline(painter: QPainter, scene: Scene, bar: Bar) -> None:
         box.setLeft(min(box.right(), box.left() + metrics.horizontalAdvance(shown) + SPACES.medium * 1.25))
 
 
-def _paint_legend(painter: QPainter, scene: Scene, bar: Bar | None) -> None:
+def _paint_legend(painter: QPainter, scene: Scene[CadenceModel], bar: Bar | None) -> None:
     colours, fonts = scene.colours, scene.fonts
     figures = {each.name: spoken(each.ms) for each in bar.stages} if bar else {}
     for chip in scene.layout.chips:
@@ -83,7 +83,7 @@ def _paint_legend(painter: QPainter, scene: Scene, bar: Bar | None) -> None:
         painter.drawText(chip.figure, Qt.AlignmentFlag.AlignVCenter, figure or "-")
 
 
-def _paint_keys(painter: QPainter, scene: Scene) -> None:
+def _paint_keys(painter: QPainter, scene: Scene[CadenceModel]) -> None:
     """What the shapes mean; the rarer ones only where they are met."""
     colours, box = scene.colours, QRectF(scene.layout.keys)
     metrics = QFontMetricsF(scene.fonts.small)
@@ -101,7 +101,7 @@ def _paint_keys(painter: QPainter, scene: Scene) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-def _keys(scene: Scene) -> Iterator[tuple[str, Sign]]:
+def _keys(scene: Scene[CadenceModel]) -> Iterator[tuple[str, Sign]]:
     for event, name in (("LISTEN", "listen"), ("SPEAK", "speak"), ("FLUSH", "end of turn")):
         yield name, partial(_event_sign, event)
     bars = scene.model.bars

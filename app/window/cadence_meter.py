@@ -185,7 +185,7 @@ class CadenceMeter(QWidget):
             self._layout = laid_out(QSizeF(self.size()), self._fonts, names, self.model.top)
         return self._layout
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> Scene[CadenceModel]:
         return Scene(self.model, self._laid_out(), self._fonts, theme.colours(self.palette()), self.hasFocus())
 
     def _freshen(self, still: QPixmap) -> None:

@@ -4,13 +4,14 @@ A bar is a unit, or a second of units where those are short. Bars are kept from 
 with many units a second has a minute of history too. Knows no Qt and paints nothing. [ui]
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from app.live.snapshot import SHOWN_UNITS, Running, Snapshot
 from engine.cadence import Statistics
-from engine.cadence.rows import OTHER, SHORT_UNIT_NS, WAITING, Row, Span, rows_of
+from engine.cadence.rows import OTHER, SHORT_UNIT_NS, WAITING, Row, Span, rows_of, second_of
 from engine.cadence.statistics import stage_times_ms
 from engine.clock import NS
 from engine.timing import SessionHeader, UnitRecord
@@ -186,6 +187,31 @@ class CadenceModel:
         return next((scale for scale in SCALES if tallest <= scale), SCALES[-1])
 
 
+def bars_of(units: Iterable[UnitRecord]) -> Iterator[Bar]:
+    """A whole session's bars, oldest first."""
+    history, unit = _History(), None
+    for unit in units:
+        if (bar := history.add(unit)) is not None:
+            yield bar
+    if unit is not None:
+        yield history.newest()
+
+
+def tightest(bars: list[Bar]) -> Bar:
+    """One bar for neighbours, so that no overrun and no gap is hidden: the tightest's work, and all their counts."""
+    if len(bars) == 1:
+        return bars[0]
+    return replace(
+        min(bars, key=lambda bar: math.inf if bar.slack_ms is None else bar.slack_ms),
+        first=bars[0].first,
+        last=bars[-1].last,
+        overruns=sum(bar.overruns for bar in bars),
+        gap_ms=sum(bar.gap_ms for bar in bars),
+        dropped_ms=sum(bar.dropped_ms for bar in bars),
+        delay_ms=max((bar.delay_ms for bar in bars if bar.delay_ms is not None), default=None),
+    )
+
+
 class _History:
     """Bars of the units that were seen; a unit is looked at once."""
 
@@ -204,9 +230,10 @@ class _History:
             self._done.clear()
             self._open, self._before, self._bar = [], None, None
         for unit in units:
-            self._add(unit)
+            if (bar := self.add(unit)) is not None:
+                self._done.append(bar)
         if units:
-            self._bar = self._told()
+            self._bar = self.newest()
 
     def split(self, now_ns: int) -> tuple[tuple[Bar, ...], Bar | None]:
         """The bars that are done, and the newest where it is a second of short units that is still going on."""
@@ -218,16 +245,16 @@ class _History:
         elapsed_ms = max(0, now_ns - self._bar.arrival_ns) / 1e6
         return tuple(self._done), replace(self._bar, cadence_ms=1000.0, elapsed_ms=elapsed_ms)
 
-    def _add(self, unit: UnitRecord) -> None:
-        if self._open and not self._joins(unit):
-            self._done.append(self._told())
+    def add(self, unit: UnitRecord) -> Bar | None:
+        """Take in one unit; returns the bar that is done where the unit begins another."""
+        done = None
+        if self._open and second_of(self._open[0]) != second_of(unit):
+            done = self.newest()
             self._before, self._open = self._open[-1], []
         self._open.append(unit)
+        return done
 
-    def _joins(self, unit: UnitRecord) -> bool:
-        return len(list(rows_of((self._open[0], unit)))) == 1
-
-    def _told(self) -> Bar:
+    def newest(self) -> Bar:
         """The newest bar; whether its first unit had to wait, the unit before tells."""
         before = () if self._before is None else (self._before,)
         *_, row = rows_of((*before, *self._open))

@@ -8,10 +8,11 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.window import cadence_words as words
 from app.window.cadence_layout import BAR_SHARE, Layout
-from app.window.cadence_model import Bar
+from app.window.cadence_model import Bar, CadenceModel
 from app.window.cadence_pieces import (
     LEAST_PIECE_MS,
     MARK,
+    Bars,
     Scene,
     paint_cut,
     paint_events,
@@ -25,12 +26,12 @@ from app.window.theme import SPACES, mixed
 from engine.cadence.rows import OTHER, WAITING
 from engine.phrases import spoken
 
-GRID_CADENCES = (0.0, 0.25, 0.5, 0.75)
+GRID_CADENCES = (0.0, 0.25, 0.5, 0.75, 2.0, 3.0)
 LATE_LABELS = 5  # in words, on the worst; more would run into each other
-TIME_STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300)
+TIME_STEPS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400)
 
 
-def paint_card(painter: QPainter, scene: Scene) -> None:
+def paint_card(painter: QPainter, scene: Scene[Bars]) -> None:
     """The ground that all is painted on, with the ring of the focus."""
     colours, ring = scene.colours, SPACES.ring if scene.focused else SPACES.hair
     box = scene.layout.card
@@ -43,7 +44,7 @@ def paint_card(painter: QPainter, scene: Scene) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-def paint_plot(painter: QPainter, scene: Scene) -> None:
+def paint_plot(painter: QPainter, scene: Scene[Bars]) -> None:
     """The bars on their axes, but for the bar under way; what was there is painted over."""
     with _within(painter, scene, scene.layout.above):
         _paint_grid(painter, scene)
@@ -54,7 +55,7 @@ def paint_plot(painter: QPainter, scene: Scene) -> None:
         _paint_late(painter, scene, bars)
 
 
-def paint_lanes(painter: QPainter, scene: Scene) -> None:
+def paint_lanes(painter: QPainter, scene: Scene[Bars]) -> None:
     """Who spoke, when an answer began and after how long, where a gap was heard; the time beneath."""
     layout, bars = scene.layout, scene.model.bars
     with _within(painter, scene, layout.lanes):
@@ -69,11 +70,12 @@ def paint_lanes(painter: QPainter, scene: Scene) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         if layout.notes.height():
             _paint_notes(painter, scene, bars)
-        _paint_times(painter, scene, bars)
+        if layout.times.height():
+            paint_times(painter, scene, [bar.arrival_ns for bar in bars])
 
 
 @contextmanager
-def _within(painter: QPainter, scene: Scene, region: QRectF) -> Iterator[None]:
+def _within(painter: QPainter, scene: Scene[Bars], region: QRectF) -> Iterator[None]:
     """Paint over a region, and over nothing else."""
     painter.save()
     painter.setClipRect(region)
@@ -82,7 +84,7 @@ def _within(painter: QPainter, scene: Scene, region: QRectF) -> Iterator[None]:
     painter.restore()
 
 
-def paint_running(painter: QPainter, scene: Scene) -> None:
+def paint_running(painter: QPainter, scene: Scene[CadenceModel]) -> None:
     """The bar under way, over what stands still: how much of its time has gone by, and what has been done in it."""
     bar = scene.model.running
     if bar is None:
@@ -118,7 +120,7 @@ def bar_place(layout: Layout, index: int) -> tuple[int, int]:
     return round(left), max(1, round(column * BAR_SHARE))
 
 
-def _paint_grid(painter: QPainter, scene: Scene) -> None:
+def _paint_grid(painter: QPainter, scene: Scene[Bars]) -> None:
     layout, colours = scene.layout, scene.colours
     metrics = QFontMetricsF(scene.fonts.small)
     cadence_ms = next((bar.cadence_ms for bar in reversed(scene.model.bars)), 1000.0)
@@ -127,11 +129,13 @@ def _paint_grid(painter: QPainter, scene: Scene) -> None:
     painter.setFont(scene.fonts.small)
     crowded = layout.plot.height() * 0.25 / layout.top < metrics.height() * 1.2
     for cadences in GRID_CADENCES:
+        if cadences >= layout.top:
+            break
         y = round(layout.y(cadences)) + 0.5
         grid = colours.faint if cadences == 0 else mixed(colours.base, colours.ink, 0.16)
         painter.setPen(QPen(QColor(grid), 1))
         painter.drawLine(QLineF(layout.plot.left(), y, layout.plot.right(), y))
-        if not crowded or cadences in (0.0, 0.5):
+        if not crowded or cadences in (0.0, 0.5, 2.0, 3.0):
             painter.setPen(QColor(colours.faint))
             _left_of_plot(painter, layout, y, _seconds(cadences * cadence_ms), metrics)
     painter.setPen(QColor(colours.ink))
@@ -147,7 +151,7 @@ def _seconds(ms: float) -> str:
     return "0" if ms == 0 else f"{ms / 1000:.3g} s"
 
 
-def _paint_highlights(painter: QPainter, scene: Scene) -> None:
+def _paint_highlights(painter: QPainter, scene: Scene[Bars]) -> None:
     """The column under the mouse, and the chosen one with a frame."""
     model, layout, colours = scene.model, scene.layout, scene.colours
     for bar, share in ((model.pointed, 0.10), (model.chosen, 0.18)):
@@ -161,7 +165,7 @@ def _paint_highlights(painter: QPainter, scene: Scene) -> None:
         painter.drawRect(frame.adjusted(-0.5, -0.5, 0.5, 1.5))
 
 
-def _paint_deadline(painter: QPainter, scene: Scene, over: QRectF | None = None) -> None:
+def _paint_deadline(painter: QPainter, scene: Scene[Bars], over: QRectF | None = None) -> None:
     """The line with its name, or the line over one column."""
     layout = scene.layout
     y = round(layout.y(1.0))
@@ -175,7 +179,7 @@ def _paint_deadline(painter: QPainter, scene: Scene, over: QRectF | None = None)
         painter.drawText(name, Qt.AlignmentFlag.AlignVCenter, "deadline")
 
 
-def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]]) -> None:
+def _paint_spans(painter: QPainter, scene: Scene[Bars], bars: Iterable[tuple[int, Bar]]) -> None:
     """Each stage's pieces at once, an edge about each; other work is hollow, waiting hatched."""
     layout, colours = scene.layout, scene.colours
     pieces: dict[str, list[QRectF]] = {}
@@ -205,7 +209,7 @@ def _paint_spans(painter: QPainter, scene: Scene, bars: Iterable[tuple[int, Bar]
         paint_cut(painter, box, colours)
 
 
-def _paint_notes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+def _paint_notes(painter: QPainter, scene: Scene[Bars], bars: Sequence[Bar]) -> None:
     """How long each answer was waited for, under its first bar, as far as there is room."""
     layout = scene.layout
     metrics = QFontMetricsF(scene.fonts.small)
@@ -222,28 +226,34 @@ def _paint_notes(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
         free_x = box.right() + SPACES.small
 
 
-def _paint_times(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
-    """Round times under their bars, as many as fit."""
-    if not bars:
+def paint_times(painter: QPainter, scene: Scene[Bars], begun_ns: Sequence[int]) -> None:
+    """Round times under their columns, as many as fit.
+
+    Args:
+        painter: Where.
+        scene: How.
+        begun_ns: When each column began.
+    """
+    if not begun_ns:
         return
     layout = scene.layout
     metrics = QFontMetricsF(scene.fonts.small)
     painter.setFont(scene.fonts.small)
     painter.setPen(QColor(scene.colours.faint))
-    wide = metrics.horizontalAdvance(words.clock(bars[-1])) + SPACES.large
-    spanned_s = max(1e-3, (bars[-1].arrival_ns - bars[0].arrival_ns) / 1e9) / max(1, len(bars) - 1)
+    wide = metrics.horizontalAdvance(words.time(begun_ns[-1])) + SPACES.large
+    spanned_s = max(1e-3, (begun_ns[-1] - begun_ns[0]) / 1e9) / max(1, len(begun_ns) - 1)
     step_s = next((step for step in TIME_STEPS_S if step / spanned_s * layout.column_width >= wide), TIME_STEPS_S[-1])
     before = None
-    for index, bar in enumerate(bars):
-        tick, before = bar.arrival_ns // 1_000_000_000 // step_s, before if index else None
-        if (before is None and bar.arrival_ns // 1_000_000_000 % step_s == 0) or (before is not None and tick > before):
+    for index, at_ns in enumerate(begun_ns):
+        tick, before = at_ns // 1_000_000_000 // step_s, before if index else None
+        if (before is None and at_ns // 1_000_000_000 % step_s == 0) or (before is not None and tick > before):
             middle = layout.column(index).center().x()
             box = QRectF(middle - wide, layout.times.top(), wide * 2, layout.times.height())
-            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter, words.clock(bar))
+            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter, words.time(at_ns))
         before = tick
 
 
-def _paint_late(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
+def _paint_late(painter: QPainter, scene: Scene[Bars], bars: Sequence[Bar]) -> None:
     """A mark on every late bar; in words on the worst, as far as there is room."""
     late = [(index, bar) for index, bar in enumerate(bars) if bar.late]
     for index, bar in late:
@@ -266,7 +276,7 @@ def _paint_late(painter: QPainter, scene: Scene, bars: Sequence[Bar]) -> None:
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
 
-def _is_free(scene: Scene, box: QRectF, taken: Sequence[QRectF]) -> bool:
+def _is_free(scene: Scene[Bars], box: QRectF, taken: Sequence[QRectF]) -> bool:
     """Whether a label there covers no bar and no other label."""
     layout = scene.layout
     if box.left() < layout.plot.left() or box.right() > layout.plot.right():
@@ -283,7 +293,7 @@ def _mark_top(layout: Layout, bar: Bar) -> float:
     return layout.y(max(bar.height, 1.0)) - MARK - 3
 
 
-def _paint_mark(painter: QPainter, scene: Scene, index: int, bar: Bar) -> None:
+def _paint_mark(painter: QPainter, scene: Scene[Bars], index: int, bar: Bar) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     paint_triangle(painter, bar_box(scene.layout, index).center().x(), _mark_top(scene.layout, bar), scene.colours)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

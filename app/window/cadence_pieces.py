@@ -7,12 +7,13 @@ above the bar and in words.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Generic, Protocol, TypeVar
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
 from app.window.cadence_layout import Fonts, Layout
-from app.window.cadence_model import CadenceModel
+from app.window.cadence_model import Bar
 from app.window.theme import GRAPHIC_CONTRAST, Colours, mixed, readable
 
 LEAST_PIECE_MS = 1.0  # of waiting and other work; a thinner piece would be all outline
@@ -25,12 +26,34 @@ _HATCHES = {
     7: Qt.BrushStyle.DiagCrossPattern,
 }  # as in the exported picture
 
+Shown = TypeVar("Shown", bound="Bars", covariant=True)
+
+
+class Bars(Protocol):
+    """What is painted of a session."""
+
+    bars: tuple[Bar, ...]
+
+    @property
+    def chosen(self) -> Bar | None:
+        """The bar in a frame."""
+        ...
+
+    @property
+    def pointed(self) -> Bar | None:
+        """The bar under the mouse."""
+        ...
+
+    def number(self, stage: str) -> int | None:
+        """A stage's number; None for what is no stage."""
+        ...
+
 
 @dataclass(frozen=True)
-class Scene:
+class Scene(Generic[Shown]):
     """What painting goes by."""
 
-    model: CadenceModel
+    model: Shown
     layout: Layout
     fonts: Fonts
     colours: Colours
@@ -91,7 +114,7 @@ def paint_events(painter: QPainter, lane: QRectF, width: float, events: Sequence
         painter: Smooths edges.
         lane: Begins with the first event.
         width: Of one.
-        events: "SPEAK", "FLUSH" or "LISTEN".
+        events: "SPEAK", "FLUSH" or "LISTEN"; empty where there is no unit.
         colours: The theme's.
     """
     left, top, bottom, at = lane.left(), lane.top(), lane.bottom(), 0
@@ -105,7 +128,7 @@ def paint_events(painter: QPainter, lane: QRectF, width: float, events: Sequence
         elif event == "FLUSH":
             for x in (left + index * width for index in range(first, at)):
                 painter.drawPolygon(QPolygonF([QPointF(x, top), QPointF(x + width, bottom), QPointF(x, bottom)]))
-        else:
+        elif event:
             rings += [QPointF(left + (index + 0.5) * width, lane.center().y()) for index in range(first, at)]
     radius = min(2.2, width / 4)
     painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -11,7 +11,12 @@ NAME_LETTERS = 24
 
 def clock(bar: Bar) -> str:
     """When its chunk came: "1:07", "1:02:03"."""
-    whole = max(0, bar.arrival_ns) // 1_000_000_000
+    return time(max(0, bar.arrival_ns))
+
+
+def time(at_ns: int) -> str:
+    """A moment since the session's start: "1:07", "1:02:03"."""
+    whole = at_ns // 1_000_000_000
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 

@@ -8,7 +8,7 @@ One pass, bounded memory. Pure; any thread.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TypeVar
@@ -17,6 +17,7 @@ from engine.timing import UnitRecord
 
 NS_PER_SECOND = 1_000_000_000
 Number = TypeVar("Number", int, float)
+Thing = TypeVar("Thing")
 SHORT_UNIT_NS = NS_PER_SECOND // 2
 WAITING = "(waiting)"  # the chunk is there, the engine is still at the unit before
 OTHER = "(other)"  # the engine's own work between stages
@@ -87,7 +88,7 @@ class Row:
 
 def rows_of(units: Iterable[UnitRecord]) -> Iterator[Row]:
     """A row a unit, or a row a second where units are short."""
-    for _, group in groupby(_painted(units), key=lambda pair: _second_of(pair[0])):
+    for _, group in groupby(_painted(units), key=lambda pair: second_of(pair[0])):
         yield _row(*zip(*group, strict=True))
 
 
@@ -98,11 +99,22 @@ def thinned(rows: Iterable[Row], most: int) -> tuple[list[Row], int]:
         rows: Given rows, in order.
         most: At least 2.
     """
-    kept: list[Row] = []
-    pending: list[Row] = []  # of the group that is not full yet: one row, and how many it stands for
+    return folded(rows, most, _tightest)
+
+
+def folded(things: Iterable[Thing], most: int, fold: Callable[[list[Thing]], Thing]) -> tuple[list[Thing], int]:
+    """At most `most` things, and how many of the given each stands for (a power of two).
+
+    Args:
+        things: In order.
+        most: At least 2.
+        fold: Makes one of neighbours.
+    """
+    kept: list[Thing] = []
+    pending: list[Thing] = []  # of the group that is not full yet: one, and how many it stands for
     waiting, group = 0, 1
-    for row in rows:
-        pending = [_tightest([*pending, row])]
+    for thing in things:
+        pending = [fold([*pending, thing])]
         waiting += 1
         if waiting < group:
             continue
@@ -110,12 +122,13 @@ def thinned(rows: Iterable[Row], most: int) -> tuple[list[Row], int]:
         pending, waiting = [], 0
         if len(kept) > most:
             pending, waiting = ([kept.pop()], group) if len(kept) % 2 else ([], 0)
-            kept, group = _paired(kept), group * 2
+            kept, group = _paired(kept, fold), group * 2
     kept += pending
-    return (kept, group) if len(kept) <= most else (_paired(kept), group * 2)
+    return (kept, group) if len(kept) <= most else (_paired(kept, fold), group * 2)
 
 
-def _second_of(unit: UnitRecord) -> tuple[int, int]:
+def second_of(unit: UnitRecord) -> tuple[int, int]:
+    """What units of one row have in common, and no others."""
     if unit.deadline_ns - unit.arrival_ns >= SHORT_UNIT_NS:
         return (unit.index, -1)
     return (-1, unit.arrival_ns // NS_PER_SECOND)
@@ -179,8 +192,8 @@ def _load(spans: Iterable[Span]) -> Iterator[Span]:
         at += times[name]
 
 
-def _paired(rows: list[Row]) -> list[Row]:
-    return [_tightest(rows[at : at + 2]) for at in range(0, len(rows), 2)]
+def _paired(things: list[Thing], fold: Callable[[list[Thing]], Thing]) -> list[Thing]:
+    return [fold(things[at : at + 2]) for at in range(0, len(things), 2)]
 
 
 def _tightest(rows: list[Row]) -> Row:
