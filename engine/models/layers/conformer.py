@@ -17,6 +17,7 @@ from engine.models.layers.carry import continued
 from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named, Norm
 from engine.models.layers.relative import RelativeAttention, RelativePositions
+from engine.models.layers.residual import Convolution
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,8 @@ class _Embedding:
         return self._norm(self._linear(x)) * self._scale
 
 
-class _Convolution:
-    def __init__(self, weights: Named) -> None:
-        self._weight, self._bias = weights["weight"], weights["bias"]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return functional.conv1d(x, self._weight, self._bias)
+def _convolution(weights: Named) -> Convolution:
+    return Convolution(weights["weight"], weights["bias"])
 
 
 class _Block:
@@ -100,8 +97,8 @@ class ConformerEncoder:
     def __init__(self, weights: Named, sizes: ConformerSizes, states: ConformerStates, lanes: Lanes) -> None:
         self._embed, self._up_embed = (_Embedding(weights.below(name), sizes) for name in ("embed", "up_embed"))
         ahead = weights.below("pre_lookahead_layer")
-        self._ahead, self._behind = _Convolution(ahead.below("conv1")), _Convolution(ahead.below("conv2"))
-        self._upsample = _Convolution(weights.below("up_layer.conv"))
+        self._ahead, self._behind = _convolution(ahead.below("conv1")), _convolution(ahead.below("conv2"))
+        self._upsample = _convolution(weights.below("up_layer.conv"))
         self._blocks = [_Block(weights.below(f"encoders.{index}"), lanes) for index in range(sizes.layers)]
         self._up_blocks = [_Block(weights.below(f"up_encoders.{index}"), lanes) for index in range(sizes.up_layers)]
         self._norm = Norm(weights.below("after_norm"))

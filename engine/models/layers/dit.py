@@ -23,10 +23,10 @@ from engine.models.layers.exact.dit_block import BlockWeights, ExactBlocks, equa
 from engine.models.layers.exact.kernels import compiled, rounded
 from engine.models.layers.fused import scaled
 from engine.models.layers.lanes import Lanes, Started
+from engine.models.layers.modulated import EPS, Modulation, modulations, moved, parts
 from engine.models.layers.named import Linear, Named
 
 _FREQUENCIES, _TIME_SCALE, _WAVELENGTH = 256, 1000, 10_000  # of the time's embedding
-_EPS = 1e-6  # of the norms that time scales and shifts
 _WEIGHED_EPS = 1e-5  # of those with weights
 _MEMORY = 2  # the lane that moves keys and values, beside two that work some out
 
@@ -67,18 +67,6 @@ class DitStates:
     convolution: Tensor
 
 
-@dataclass(frozen=True)
-class _Modulation:
-    """How one part of a block is moved by a step's time; each `[2, 1, width]`."""
-
-    shift: Tensor
-    scale: Tensor  # one more than the network says
-    gate: Tensor
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return scaled(functional.layer_norm(x, x.shape[-1:], eps=_EPS), self.scale, self.shift)
-
-
 class Dit:
     """The transformer.
 
@@ -98,8 +86,11 @@ class Dit:
         embedded = [_embed(weights.below("t_embedder.mlp"), time) for time in times]
         names = [f"blocks.{index}" for index in range(sizes.depth)]
         # [step][block], then the three parts in the order that they are stored: attention, feed-forward, convolution
-        self._modulations = [[_modulations(weights.below(name), time) for name in names] for time in embedded]
-        last = [_parts(weights.below("final_layer"), time, 2) for time in embedded]
+        self._modulations = [
+            [modulations(parts(weights.below(f"{name}.adaLN_modulation.1"), time, 9)) for name in names]
+            for time in embedded
+        ]
+        last = [parts(weights.below("final_layer.adaLN_modulation.1"), time, 2) for time in embedded]
         self._last = [(shift, 1 + scale) for shift, scale in last]
         self._states, self._lanes, self._heads = states, lanes, sizes.heads
         self._exact: dict[int, ExactBlocks | None] = {}  # by frames
@@ -115,10 +106,10 @@ class Dit:
 
     def _stands(self, blocks: ExactBlocks, count: int, block: "_Block") -> bool:
         """Whether one block comes to the same bits either way, in all that it writes."""
-        modulations, room = self._modulations[0][0], self._states.joined.shape[0] - count
+        moves, room = self._modulations[0][0], self._states.joined.shape[0] - count
         return equal(
-            lambda x, joined, tails: block(x, modulations, joined, tails),
-            lambda x, joined, tails: block.exactly(blocks, x, modulations, joined, tails),
+            lambda x, joined, tails: block(x, moves, joined, tails),
+            lambda x, joined, tails: block.exactly(blocks, x, moves, joined, tails),
             *(count, room, self._heads, self._in.weight.device),
         )
 
@@ -137,18 +128,13 @@ class Dit:
         carries = _Carries(self._states, step, held, x.shape[2], self._lanes)
         exact = self._exact.get(x.shape[2])
         x = self._in(x.transpose(1, 2))
-        for index, (block, modulations) in enumerate(zip(self._blocks, self._modulations[step], strict=True)):
+        for index, (block, moves) in enumerate(zip(self._blocks, self._modulations[step], strict=True)):
             joined = carries.joined(index)
             tails = self._states.convolution[:, step, index]
-            if exact is None:
-                x = block(x, modulations, joined, tails)
-            else:
-                x = block.exactly(exact, x, modulations, joined, tails)
+            x = block(x, moves, joined, tails) if exact is None else block.exactly(exact, x, moves, joined, tails)
             carries.keep(index, joined, kept)
         carries.settle()
-        shift, scale = self._last[step]
-        x = scaled(functional.layer_norm(x, x.shape[-1:], eps=_EPS), scale, shift)
-        return self._out(x).transpose(1, 2)
+        return self._out(moved(x, *self._last[step])).transpose(1, 2)
 
 
 class _Carries:
@@ -198,15 +184,6 @@ def _embed(weights: Named, time: Tensor) -> Tensor:
     return Linear(weights.below("2"))(functional.silu(Linear(weights.below("0"))(waves))).unsqueeze(1)
 
 
-def _parts(weights: Named, time: Tensor, count: int) -> tuple[Tensor, ...]:
-    return Linear(weights.below("adaLN_modulation.1"))(functional.silu(time)).chunk(count, dim=-1)
-
-
-def _modulations(weights: Named, time: Tensor) -> list[_Modulation]:
-    parts = [part.contiguous() for part in _parts(weights, time, 9)]
-    return [_Modulation(shift, 1 + scale, gate) for shift, scale, gate in zip(*[iter(parts)] * 3, strict=True)]
-
-
 class _Block:
     def __init__(self, weights: Named, sizes: DitSizes, lanes: Lanes) -> None:
         attention, convolutions = weights.below("attn"), weights.below("conv.block")
@@ -225,20 +202,20 @@ class _Block:
         self._attend = _Attention(self.weights, sizes, lanes)
         self._convolve = _Convolutions(self.weights)
 
-    def __call__(self, x: Tensor, modulations: Sequence[_Modulation], joined: Tensor, tails: Tensor) -> Tensor:
+    def __call__(self, x: Tensor, moves: Sequence[Modulation], joined: Tensor, tails: Tensor) -> Tensor:
         """As the libraries compute it."""
-        attention, feed_forward, convolution = modulations
+        attention, feed_forward, convolution = moves
         x = scaled(self._attend(attention(x), joined), attention.gate, x)
         x = scaled(self._convolve(convolution(x), tails), convolution.gate, x)
         up = functional.gelu(functional.linear(feed_forward(x), *self.weights.up), approximate="tanh")
         return scaled(functional.linear(up, *self.weights.down), feed_forward.gate, x)
 
     def exactly(
-        self, blocks: ExactBlocks, x: Tensor, modulations: Sequence[_Modulation], joined: Tensor, tails: Tensor
+        self, blocks: ExactBlocks, x: Tensor, moves: Sequence[Modulation], joined: Tensor, tails: Tensor
     ) -> Tensor:
         """By kernels of our own, to the same bits."""
-        moved = [(one.shift, one.scale, one.gate) for one in modulations]
-        return blocks(self.weights, x, moved, joined, tails, (_EPS, _WEIGHED_EPS))
+        told = [(one.shift, one.scale, one.gate) for one in moves]
+        return blocks(self.weights, x, told, joined, tails, (EPS, _WEIGHED_EPS))
 
 
 def _pair(weights: Named) -> tuple[Tensor, Tensor]:

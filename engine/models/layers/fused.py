@@ -5,6 +5,7 @@ rounds once: the kernels here ask for the roundings by name. On a CPU torch's ow
 engine thread.
 """
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,13 @@ from torch import Tensor
 
 _SCALED = """
 template <typename T> T scaled(T x, T scale, T shift) { return __fadd_rn(__fmul_rn(x, scale), shift); }
+"""
+# As torch's own kernels: a square is one product, and the sine is the one that is not fast.
+_SNAKED = """
+template <typename T> T snaked(T x, T alpha, T inverse) {
+  T wave = sin(__fmul_rn(x, alpha));
+  return __fadd_rn(x, __fmul_rn(inverse, __fmul_rn(wave, wave)));
+}
 """
 
 
@@ -27,3 +35,27 @@ def scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         result: Tensor = _kernel(_SCALED)(x, scale, shift)
         return result
     return x * scale + shift
+
+
+def snaked(x: Tensor, alpha: Tensor, inverse: Tensor) -> Tensor:
+    """`x + inverse * sin(x * alpha) ** 2`, float32, as torch's own operations have it."""
+    return x + inverse * torch.pow(torch.sin(x * alpha), 2)
+
+
+@cache
+def snake_kernel(device: torch.device) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """`snaked` in one pass, where that comes to the same bits on this device; else as it is.
+
+    Tried over a million arguments at each of several loudnesses, since the sine is a library's.
+    """
+    if device.type != "cuda":
+        return snaked
+    kernel: Callable[[Tensor, Tensor, Tensor], Tensor] = _kernel(_SNAKED)
+    generator = torch.Generator(device).manual_seed(3)
+    for loudness in (0.01, 1.0, 30.0):
+        x, alpha, inverse = (
+            loudness * torch.randn(1, 1024, ticks, generator=generator, device=device) for ticks in (1024, 1, 1)
+        )
+        if not torch.equal(kernel(x, alpha, inverse), snaked(x, alpha, inverse)):
+            return snaked
+    return kernel

@@ -7,7 +7,6 @@ the caller's. Normed weights are joined once. Same operations on the same layout
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -19,11 +18,12 @@ from torch.nn import functional
 from engine.models.layers.harmonics import Harmonics, HarmonicsSizes
 from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named
+from engine.models.layers.residual import DILATIONS, Convolution, Residual, averaged, centred
+from engine.models.layers.snake import plain
 from engine.models.layers.spectrum import Spectrum
 
 _SLOPE, _LAST_SLOPE = 0.1, 0.01  # of leaky ReLUs
 _LOUDEST, _LIMIT = 1e2, 0.99  # of a frequency's magnitude; of a sample
-_DILATIONS = (1, 3, 5)
 PITCH_LAYERS = 5
 
 
@@ -81,7 +81,7 @@ class Hift:
             Harmonics(weights.below("m_source"), sizes.source),
         )
         self._spectrum = Spectrum(sizes.window, sizes.hop, weights["conv_pre.bias"].device)
-        self._before, self._after = _Normed(weights, "conv_pre"), _Normed(weights, "conv_post")
+        self._before, self._after = _normed(weights, "conv_pre"), _normed(weights, "conv_post")
         many = len(sizes.blocks)
         self._steps = [
             _Upsampling(
@@ -119,17 +119,9 @@ class Hift:
         return torch.clamp(sound, -_LIMIT, _LIMIT)
 
 
-class _Normed:
+def _normed(weights: Named, name: str, dilation: int = 1) -> Convolution:
     """A convolution whose weight is stored as direction and length."""
-
-    def __init__(self, weights: Named, name: str) -> None:
-        self._weight, self._bias = weights.normed(name), weights[f"{name}.bias"]
-        self._reach = (self._weight.shape[2] - 1) // 2
-
-    def __call__(self, x: Tensor, dilation: int = 1) -> Tensor:
-        """`x` `[1, in, t]` as `[1, out, t]`."""
-        padding = self._reach * dilation
-        return functional.conv1d(x, self._weight, self._bias, padding=padding, dilation=dilation)
+    return centred(weights.normed(name), weights[f"{name}.bias"], dilation)
 
 
 class _Pitch:
@@ -137,7 +129,7 @@ class _Pitch:
 
     def __init__(self, weights: Named) -> None:
         # Between the convolutions stand activations, which the released list counts.
-        self._convolutions = [_Normed(weights, f"condnet.{2 * index}") for index in range(PITCH_LAYERS)]
+        self._convolutions = [_normed(weights, f"condnet.{2 * index}") for index in range(PITCH_LAYERS)]
         self._out = Linear(weights.below("classifier"))
 
     def __call__(self, mel: Tensor) -> Tensor:
@@ -147,36 +139,18 @@ class _Pitch:
         return torch.abs(self._out(x.transpose(1, 2)).squeeze(-1))
 
 
-class _Snake:
-    """`x + sin(alpha x)² / alpha`, an alpha a channel (arXiv 2006.08195)."""
-
-    def __init__(self, weights: Named) -> None:
-        self._alpha = weights["alpha"].view(1, -1, 1)
-        self._inverse = 1.0 / (self._alpha + 0.000000001)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return x + self._inverse * torch.pow(torch.sin(x * self._alpha), 2)
-
-
-class _Residual:
-    """Pairs of convolutions, the first of each more and more dilated, each pair beside a way past it."""
-
-    def __init__(self, weights: Named) -> None:
-        self._pairs = [
+def _residual(weights: Named) -> Residual:
+    return Residual(
+        [
             (
-                dilation,
-                _Snake(weights.below(f"activations1.{index}")),
-                _Normed(weights, f"convs1.{index}"),
-                _Snake(weights.below(f"activations2.{index}")),
-                _Normed(weights, f"convs2.{index}"),
+                plain(weights.below(f"activations1.{index}")),
+                _normed(weights, f"convs1.{index}", dilation),
+                plain(weights.below(f"activations2.{index}")),
+                _normed(weights, f"convs2.{index}"),
             )
-            for index, dilation in enumerate(_DILATIONS)
+            for index, dilation in enumerate(DILATIONS)
         ]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        for dilation, before, first, between, second in self._pairs:
-            x = second(between(first(before(x), dilation))) + x
-        return x
+    )
 
 
 class _Upsampling:
@@ -187,8 +161,8 @@ class _Upsampling:
     ) -> None:
         self._up, self._up_bias = weights.normed(f"ups.{index}"), weights[f"ups.{index}.bias"]
         self._down, self._down_bias = weights[f"source_downs.{index}.weight"], weights[f"source_downs.{index}.bias"]
-        self._source = _Residual(weights.below(f"source_resblocks.{index}"))
-        self._blocks = [_Residual(weights.below(f"resblocks.{block}")) for block in blocks]
+        self._source = _residual(weights.below(f"source_resblocks.{index}"))
+        self._blocks = [_residual(weights.below(f"resblocks.{block}")) for block in blocks]
         self._padding, self._stride = padding, stride
         self._down_stride, self._down_padding = down, down // 2 if down > 1 else 0
         self._lanes = lanes
@@ -206,8 +180,4 @@ class _Upsampling:
 
         y, source = self._lanes.together(upsampled, sourced)
         y = y + source
-        total: Tensor
-        total, *others = self._lanes.together(*(partial(block, y) for block in self._blocks))
-        for other in others:
-            total += other
-        return total / len(self._blocks)
+        return averaged(self._blocks, y, self._lanes)
