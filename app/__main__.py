@@ -16,7 +16,7 @@ from engine.errors import CadenceError
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command's parser under one."""
-    from app.commands import bench, compare, devices, export, models, plan, run, talk
+    from app.commands import bench, compare, demo, devices, export, models, plan, run, talk
 
     parser = argparse.ArgumentParser(
         prog="duplexcadence",
@@ -26,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (talk, run, compare, export, plan, models, bench, devices):
+    for command in (talk, run, demo, compare, export, plan, models, bench, devices):
         command.add_parser(subparsers)
     return parser
 

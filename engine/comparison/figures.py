@@ -122,7 +122,11 @@ def _figures(sessions: Sequence[Measured]) -> Iterator[Figure]:
         yield _slack(f"slack_{part}_ms", f"slack, {name}", values)
     yield _counts("gaps", "gaps in the voice", [each.underflows for each in figures])
     yield _times("gap_ms", "silence where speech was due", [each.gap_ms for each in figures], main=True, ratio=False)
-    yield from _spread("response_delay", "response delay", [each.response_delay_ms for each in figures], main=True)
+    delays = [each.response_delay_ms for each in figures]
+    yield from _spread("response_delay", "response delay", delays, main=True)
+    if any(delays):
+        worst = [delay.worst if delay else None for delay in delays]
+        yield _times("response_delay_worst_ms", "response delay, worst", worst, main=True)
     yield _times("dead_air_ms", "dead air", [each.dead_air_ms for each in figures], ratio=False)
     for event in ("LISTEN", "SPEAK", "FLUSH"):
         yield from _spread(f"{event.lower()}_unit", f"{event} unit", [each.work_ms.get(event) for each in figures])

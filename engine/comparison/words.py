@@ -59,7 +59,8 @@ def felt(session: Measured) -> str:
     gaps = f"{spoken(figures.gap_ms)} of silence where speech was due, in {counted(figures.underflows, 'gap')}"
     said.append(gaps if figures.gap_ms else "no gap heard")
     if delay := figures.response_delay_ms:
-        said.append(f"an answer after {spoken(delay.median)}" + (" (median)" if delay.count > 1 else ""))
+        several = f" (median; {spoken(delay.worst)} at worst)" if delay.count > 1 else ""
+        said.append(f"an answer after {spoken(delay.median)}{several}")
     return ", ".join(said)
 
 

@@ -23,11 +23,11 @@ from engine.export.seconds import LEAST_PIECE_MS, draw_seconds, legend_keys
 from engine.export.time_axis import label_times
 from engine.phrases import printable, spoken
 
-WIDTH_IN = 11.0
+WIDTH_IN, NARROW_IN = 11.0, 8.8  # of a picture, and of a meter on a page, whose type is larger
 BARS_IN, LANES_IN, TITLE_IN, BETWEEN_IN = 1.75, 0.5, 0.34, 0.16
 HEADING_IN, LEGEND_IN, AXIS_IN = 1.0, 0.42, 0.48
-LEFT, RIGHT = 0.062, 0.935  # of the page's width, where bars are
-TOP_IN = 0.12  # above a meter that stands alone
+LEFT_IN, RIGHT_IN = 0.68, 0.72  # beside the bars
+TOP_IN = 0.4  # above a meter that stands alone
 MOST_CADENCES = 3.2  # how high the axis goes; a bar that is higher says by how much it was late
 MOST_LABELS = 40  # more gaps and delays than these are marked without words
 HEADING_LETTERS = 116
@@ -82,6 +82,7 @@ def draw_all(comparison: Comparison, path: Path, kind: str) -> None:
     each_in = TITLE_IN + BARS_IN + LANES_IN + BETWEEN_IN
     height_in = HEADING_IN + LEGEND_IN + each_in * len(comparison.sessions) + AXIS_IN
     scale = Scale.of(comparison)
+    left, right = edges(WIDTH_IN)
     with _style():
         page = Figure(figsize=(WIDTH_IN, height_in), facecolor="white")
         _heading(page, comparison, height_in)
@@ -89,22 +90,28 @@ def draw_all(comparison: Comparison, path: Path, kind: str) -> None:
         top_in = height_in - HEADING_IN - LEGEND_IN
         for number, session in enumerate(comparison.sessions):
             last = number == len(comparison.sessions) - 1
-            page.text(LEFT, (top_in - 0.14) / height_in, printable(session.name), size=11, weight="bold", va="center")
-            page.text(RIGHT, (top_in - 0.14) / height_in, felt(session), size=8.5, va="center", ha="right")
+            page.text(left, (top_in - 0.14) / height_in, printable(session.name), size=11, weight="bold", va="center")
+            page.text(right, (top_in - 0.14) / height_in, felt(session), size=8.5, va="center", ha="right")
             _meter(page, session, scale, top_in - TITLE_IN, height_in, label=last)
             top_in -= each_in
         page.savefig(path, format=kind, dpi=PNG_DOTS_PER_INCH, metadata=WITHOUT_DATE[kind])
 
 
 def svg_of(session: Measured, scale: Scale) -> str:
-    """One session's meter as SVG with its texts as text, for a page that brings title and legend of its own."""
+    """One session's meter as SVG with its texts as text, for a page that brings a title of its own."""
     height_in = TOP_IN + BARS_IN + LANES_IN + AXIS_IN
     with _style({"svg.fonttype": "none"}):
-        page = Figure(figsize=(WIDTH_IN, height_in), facecolor="white")
+        page = Figure(figsize=(NARROW_IN, height_in), facecolor="white")
+        _legend(page, scale, 1 - TOP_IN / 2.4 / height_in)
         _meter(page, session, scale, height_in - TOP_IN, height_in, label=True)
         file = io.StringIO()
         page.savefig(file, format="svg", metadata=WITHOUT_DATE["svg"])
     return file.getvalue()
+
+
+def edges(width_in: float) -> tuple[float, float]:
+    """Where bars begin and end, in shares of a picture's width."""
+    return LEFT_IN / width_in, 1 - RIGHT_IN / width_in
 
 
 @contextmanager
@@ -119,26 +126,34 @@ def _heading(page: Figure, comparison: Comparison, height_in: float) -> None:
     lines = textwrap.wrap(said[0].upper() + said[1:], HEADING_LETTERS)[:3]
     for number, line in enumerate(lines):
         y = 1 - (0.22 + 0.2 * number) / height_in
-        page.text(LEFT, y, line, size=10.5, weight="bold", va="center")
+        page.text(edges(WIDTH_IN)[0], y, line, size=10.5, weight="bold", va="center")
     heads = [session.header for session in comparison.sessions]
     about = [
         printable(" and ".join(dict.fromkeys(getattr(head, field) for head in heads))) for field in ("model", "device")
     ]
     about += [printable(heads[0].wall_clock), "in real time" if heads[0].audio.realtime else "as fast as it goes"]
     about.append(printable(f"duplexcadence {heads[0].versions.get('duplexcadence', '')}".strip()))
-    page.text(LEFT, 1 - (0.26 + 0.2 * len(lines)) / height_in, "; ".join(about), size=7.5, color=FAINT, va="center")
+    page.text(
+        edges(WIDTH_IN)[0],
+        1 - (0.26 + 0.2 * len(lines)) / height_in,
+        "; ".join(about),
+        size=7.5,
+        color=FAINT,
+        va="center",
+    )
 
 
 def _meter(page: Figure, session: Measured, scale: Scale, top_in: float, height_in: float, *, label: bool) -> None:
     """Bars from `top_in` down, the lanes beneath them."""
-    box = (LEFT, (top_in - BARS_IN) / height_in, RIGHT - LEFT, BARS_IN / height_in)
+    left, right = edges(float(page.get_figwidth()))
+    box = (left, (top_in - BARS_IN) / height_in, right - left, BARS_IN / height_in)
     bars = page.add_axes(box)
     if session.rows:
         draw_seconds(bars, session.rows, scale.looks, session.group, top_s=scale.top_s, legend=False)
     bars.set_ylim(0, scale.top_s)
     bars.set_xlim(scale.begin_s, scale.end_s)
     bars.set_ylabel("seconds of work")
-    lanes = page.add_axes((LEFT, (top_in - BARS_IN - LANES_IN) / height_in, RIGHT - LEFT, LANES_IN / height_in))
+    lanes = page.add_axes((left, (top_in - BARS_IN - LANES_IN) / height_in, right - left, LANES_IN / height_in))
     lanes.set_xlim(scale.begin_s, scale.end_s)
     _lanes(lanes, session)
     label_times(lanes, most=14)
@@ -154,7 +169,7 @@ def _legend(page: Figure, scale: Scale, middle: float) -> None:
         ncols=LEGEND_COLUMNS,
         fontsize=8,
         loc="center left",
-        bbox_to_anchor=(LEFT - 0.007, middle),
+        bbox_to_anchor=(edges(float(page.get_figwidth()))[0] - 0.007, middle),
         frameon=False,
         handlelength=1.5,
         columnspacing=1.4,

@@ -50,7 +50,7 @@ def _write(log: Log, file: TextIO, stages: list[str], on_device: bool, has_gpu: 
     writer.writerow(head)
     for unit in log.units():
         host, device = stage_times_ms(unit), _device_times_ms(unit)
-        row: list[Cell] = [*_fixed(unit), *(host.get(name) for name in stages)]
+        row: list[Cell] = [*fixed_cells(unit), *(host.get(name) for name in stages)]
         row += [device.get(name) for name in stages] if on_device else []
         row += [*msgspec.structs.astuple(unit.memory), *msgspec.structs.astuple(unit.audio)]
         if has_gpu:
@@ -58,7 +58,8 @@ def _write(log: Log, file: TextIO, stages: list[str], on_device: bool, has_gpu: 
         writer.writerow(row)
 
 
-def _fixed(unit: UnitRecord) -> list[Cell]:
+def fixed_cells(unit: UnitRecord) -> list[Cell]:
+    """One unit's cells under `FIXED`."""
     instants = (unit.arrival_ns, unit.start_ns, unit.finish_ns, unit.deadline_ns)
     return [
         unit.index,
