@@ -14,6 +14,8 @@ import torch
 
 from engine.clocked import Node, NotClocked, Word, clock_words, regimes
 from engine.cuda_driver import Cuda, DriverFailed
+from engine.errors import NoRoom
+from engine.replay import CannotCapture
 
 Run = Callable[[int], Any]  # does the work of a tick; its result stays at one address
 PROBE_STRIDE = 8  # kernels and grids are chosen by blocks of at least so many ticks
@@ -67,6 +69,40 @@ class ClockedStep:
     def launch(self, tick: int) -> Any:
         """Run the step at a tick whose graph is ready, on the current stream; what `run` gave when it was captured."""
         return self._graphs[self.regime(tick)].launch(tick)
+
+
+class ClockedStage:
+    """A stage's steps of one tick each, from clocked graphs; see `engine.replay.Clocked`.
+
+    Args:
+        make: Makes the step, which takes its inputs at `places`; called when a graph is first wanted.
+        places: Where its inputs are copied to.
+        ticks: All lengths that may come.
+    """
+
+    def __init__(self, make: Callable[[], ClockedStep], places: tuple[torch.Tensor, ...], ticks: range) -> None:
+        self._make, self._places, self._ticks = make, places, ticks
+        self._step: ClockedStep | None = None
+
+    def covers(self, shape: tuple[int, ...]) -> bool:
+        return shape[0] == 1 and shape[-1] in self._ticks
+
+    def is_ready(self, tick: int) -> bool:
+        return self._step is not None and self._step.is_ready(tick)
+
+    def prepare(self, tick: int) -> None:
+        try:
+            self._step = self._step or self._make()
+            self._step.prepare(tick)
+        except (NotClocked, RuntimeError, NoRoom) as error:
+            raise CannotCapture(" ".join(str(error).split("\n", 1)[0].split())) from error
+
+    def launch(self, tick: int, inputs: tuple[torch.Tensor, ...]) -> Any:
+        assert self._step is not None, "what is ready has been made"
+        for place, given in zip(self._places, inputs, strict=True):
+            place.copy_(given, non_blocking=True)
+        found = self._step.launch(tick)
+        return tuple(each.clone() for each in found) if isinstance(found, tuple) else found.clone()
 
 
 class ClockedGraph:

@@ -9,8 +9,9 @@ Knows no device: how a graph is captured is `Capturer`'s. Prepare, execute and t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from engine.clock import NS, Clock
@@ -19,6 +20,7 @@ from engine.step import Key, Step
 from engine.timing import StageRecord
 
 CAPTURE_NS = NS  # what one capture is thought to take until one has been timed
+AHEAD_TICKS = 64  # so far ahead of a clocked step, the graph of its length is wanted
 MARGIN = 1.5  # times the longest capture so far: less slack than that is left alone
 
 
@@ -80,6 +82,30 @@ class Capturer(Protocol):
         ...
 
 
+class Clocked(Protocol):
+    """A stage's steps of one tick each, from one graph for many lengths; a step's shape ends with its length."""
+
+    def covers(self, shape: tuple[int, ...]) -> bool:
+        """Whether steps of this shape are run so."""
+        ...
+
+    def is_ready(self, tick: int) -> bool:
+        """Whether the graph of this length has been captured."""
+        ...
+
+    def prepare(self, tick: int) -> Any:
+        """Capture the graph of this length, where it has not been.
+
+        Raises:
+            CannotCapture: No clocked graph can be had; none is asked for again.
+        """
+        ...
+
+    def launch(self, tick: int, inputs: tuple[Any, ...]) -> Any:
+        """Run it, at a length that is ready; the result is the caller's."""
+        ...
+
+
 Rehearse = Callable[[str, tuple[int, ...], bool], Step]  # of a key
 
 
@@ -115,12 +141,21 @@ class ReplayRuntime:
         capturer: Captures them.
         rehearse: Makes the step of a stage, an exact shape, and whether it is a turn's last: for the model at hand.
         budget_bytes: Memory that graphs captured in the slack may hold.
+        clocked: By stage, those whose graphs are clocked.
     """
 
     name = "cadence"
 
-    def __init__(self, clock: Clock, capturer: Capturer, rehearse: Rehearse, budget_bytes: int = 2**29) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        capturer: Capturer,
+        rehearse: Rehearse,
+        budget_bytes: int = 2**29,
+        clocked: Mapping[str, Clocked] = MappingProxyType({}),
+    ) -> None:
         self._clock, self._capturer, self._rehearse, self._budget_bytes = clock, capturer, rehearse, budget_bytes
+        self._clocked = dict(clocked)
         self._first = capturer.pool()  # of what was captured before the session: never retired
         self._later = capturer.pool()
         self._graphs: dict[Key, Graph] = {}
@@ -157,15 +192,8 @@ class ReplayRuntime:
 
     def execute(self, step: Step, origin_ns: int) -> tuple[Any, StageRecord]:
         """Run one step, from its graph where there is one."""
-        start_ns, graph = self._clock.now_ns(), self._graphs.get(step.key)
-        if graph is not None:
-            result, timing = self._capturer.timed(lambda: graph.replay(step.inputs))
-        else:
-            result, timing = self._capturer.timed(step.eagerly)
-            if step.captures:
-                self.eager[step.key] += 1
-                if step.key not in self.refused:
-                    self._wanted[step.key] = None
+        start_ns, (path, run) = self._clock.now_ns(), self._way(step)
+        result, timing = self._capturer.timed(run)
         record = StageRecord(
             name=step.stage,
             start_ns=start_ns - origin_ns,
@@ -174,10 +202,35 @@ class ReplayRuntime:
             device_ms=None,
             ticks=step.taken(result),
             shape=step.shape,
-            path="eager" if graph is None else "graph",
+            path=path,
         )
         self._timings[id(record)] = timing
         return result, record
+
+    def _way(self, step: Step) -> tuple[str, Callable[[], Any]]:
+        """How a step is run, by the record's name for it, and what runs it."""
+        graph, clocked = self._graphs.get(step.key), self._clocked.get(step.stage)
+        if graph is not None:
+            return "graph", lambda: graph.replay(step.inputs)
+        if clocked is not None and clocked.covers(step.shape):
+            tick = step.shape[-1]
+            for length in (tick, tick + AHEAD_TICKS):
+                shape = (*step.shape[:-1], length)
+                if clocked.covers(shape) and not clocked.is_ready(length):
+                    self._wanted[(step.stage, shape, step.last)] = None
+            if clocked.is_ready(tick):
+                return "clocked", lambda: clocked.launch(tick, step.inputs)
+            self.eager[step.key] += 1
+        elif step.captures:
+            self.eager[step.key] += 1
+            if step.key not in self.refused:
+                self._wanted[step.key] = None
+        return "seam" if step.seamed else "eager", step.eagerly
+
+    def prepare_clocked(self, stage: str, ticks: Iterable[int]) -> None:
+        """Capture a stage's clocked graphs of some lengths."""
+        for tick in ticks:
+            self._capture(self._later, (stage, (1, tick), False))
 
     def settle(self, records: Iterable[StageRecord], origin_ns: int) -> list[StageRecord]:
         """Records of one unit with the device's times, once all that it was asked for is done; waits for it."""
@@ -204,8 +257,9 @@ class ReplayRuntime:
                     break
                 self._retire()
             key = next(iter(self._wanted))
-            captured += self._capture(self._later, key)
-            self._captured_later.add(key)
+            if self._capture(self._later, key):
+                captured += 1
+                self._captured_later.add(key)
         return captured
 
     def _retire(self) -> None:
@@ -221,11 +275,18 @@ class ReplayRuntime:
         self._wanted.pop(key, None)
         if key in self._graphs:
             return False
-        start_ns = self._clock.now_ns()
+        start_ns, clocked = self._clock.now_ns(), self._clocked.get(key[0])
         try:
-            self._graphs[key] = pool.capture(self._rehearse(*key))
+            if clocked is not None and clocked.covers(key[1]):
+                if clocked.is_ready(key[1][-1]):
+                    return False
+                clocked.prepare(key[1][-1])
+            else:
+                self._graphs[key] = pool.capture(self._rehearse(*key))
         except CannotCapture as why:
             self.refused[key] = str(why)
+            if clocked is not None:
+                del self._clocked[key[0]]  # what one length refuses, others would
             return False
         finally:
             self._capture_ns = max(self._capture_ns, self._clock.now_ns() - start_ns)

@@ -41,6 +41,7 @@ class Step:
         last: Of a launch that a turn's end leaves without look-ahead, as the plan tells them apart.
         captures: Whether it may run from a graph: beside its inputs and the states in the arena, its key decides all
             that it does, and nothing of it is Python's to remember.
+        seamed: Run, it replays graphs of its own between launches at their exact length.
     """
 
     stage: str
@@ -50,6 +51,7 @@ class Step:
     inputs: tuple[Any, ...] = ()
     last: bool = False
     captures: bool = False
+    seamed: bool = False
 
     @property
     def key(self) -> "Key":

@@ -200,3 +200,78 @@ def test_a_step_that_raises_is_the_callers():
 
     with pytest.raises(ValueError, match="no"):
         runtime.execute(Step("flow", (1,), 1, fail, (1,), captures=True), 0)
+
+
+class MadeUpClocked:
+    """Regimes of a hundred lengths; refuses those from `refuses` on."""
+
+    def __init__(self, clock, refuses=1000):
+        self.clock, self.refuses, self.ready = clock, refuses, set()
+
+    def covers(self, shape):
+        return shape[0] == 1 and shape[-1] <= 400
+
+    def is_ready(self, tick):
+        return tick // 100 in self.ready
+
+    def prepare(self, tick):
+        self.clock.advance_s(CAPTURE_NS / NS)
+        if tick >= self.refuses:
+            raise CannotCapture("a word follows no clock")
+        self.ready.add(tick // 100)
+
+    def launch(self, tick, inputs):
+        assert self.is_ready(tick)
+        return ("clocked", tick, inputs)
+
+
+def clocked(refuses=1000):
+    clock = ManualClock()
+    device, made = MadeUpDevice(clock), MadeUpClocked(clock, refuses)
+    return clock, made, ReplayRuntime(clock, device, rehearse, clocked={"llm": made})
+
+
+def token(length, count=1):
+    return Step("llm", (count, length), count, lambda x: x + 1, (1,), seamed=count > 1)
+
+
+def test_clocked_graphs_are_prepared_in_the_slack_for_lengths_that_come():
+    clock, made, runtime = clocked()
+
+    assert runtime.execute(token(20), 0)[1].path == "eager"
+    assert sum(runtime.eager.values()) == 1
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 1
+    assert made.ready == {0}
+
+    result, record = runtime.execute(token(30), 0)
+    assert (result, record.path, record.ticks) == (("clocked", 30, (1,)), "clocked", 1)
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 0
+    # Sixty-four ticks ahead is another regime: it is there before it is needed.
+    runtime.execute(token(40), 0)
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 1
+    assert made.ready == {0, 1}
+    assert sum(runtime.eager.values()) == 1
+    # What is beyond all lengths is not asked for.
+    made.ready.add(4)
+    runtime.execute(token(400), 0)
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 0
+
+
+def test_several_ticks_at_once_are_no_clocked_step():
+    _, made, runtime = clocked()
+    made.ready.add(0)
+
+    assert runtime.execute(token(30, 10), 0)[1].path == "seam"
+    assert not runtime.eager
+
+
+def test_where_no_clocked_graph_can_be_had_it_is_said_once_and_all_goes_on_eagerly():
+    clock, _, runtime = clocked(refuses=100)
+    runtime.prepare_clocked("llm", [20])
+    assert runtime.execute(token(50), 0)[1].path == "clocked"
+
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 0
+
+    assert runtime.refused == {("llm", (1, 114), False): "a word follows no clock"}
+    assert runtime.execute(token(51), 0)[1].path == "eager"
+    assert runtime.use_slack(clock.now_ns() + 100 * NS) == 0

@@ -1,5 +1,7 @@
 """What a unit leaves to chance, drawn before it begins and the same for every runtime. Entered by the engine thread."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
@@ -7,6 +9,9 @@ from engine.models.minicpm_o.made_up import WholeSizes
 from engine.models.minicpm_o.protocol import Limits
 from engine.models.minicpm_o.sampling import draw
 from engine.models.minicpm_o.speech_decoder import DRAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class UnitChance:
@@ -22,6 +27,7 @@ class UnitChance:
     def __init__(self, sizes: WholeSizes, dtype: torch.dtype, device: torch.device, *, ends_early: bool) -> None:
         self._sizes, self._dtype, self._ends_early = sizes, dtype, ends_early
         self._generator = torch.Generator(device)
+        self._texts: Iterator[Tensor] = iter(())
         self._seed = 0
 
     def begin_unit(self, index: int) -> None:

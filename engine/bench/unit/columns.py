@@ -4,9 +4,10 @@ A column hears a unit, which is timed, and then gets ready for the next, which i
 thread.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
@@ -14,16 +15,28 @@ from torch import Tensor
 
 from engine.arena import DeviceArena
 from engine.bench.columns import CADENCE
+from engine.bench.place import Place
 from engine.bench.settings import pinned
 from engine.bench.unit.chance import UnitChance
 from engine.bench.unit.scripted import Scripted
 from engine.models.layers.harmonics import draw_noise
+from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
+from engine.models.minicpm_o.building import SPOKEN, THOUGHT
 from engine.models.minicpm_o.following import Following
-from engine.models.minicpm_o.model import Chance, MiniCPMO, Parts, Spoken
+from engine.models.minicpm_o.language import CLOSE, DECODE, PREFILL
+from engine.models.minicpm_o.model import DRAW, Chance, MiniCPMO, Parts, Spoken
 from engine.models.minicpm_o.protocol import Limits, Marks, Window
 from engine.models.minicpm_o.protocol import Protocol as Course
+from engine.models.minicpm_o.speech_decoder import CONDITION
+from engine.models.minicpm_o.speech_decoder import STAGE as TTS
+from engine.models.minicpm_o.timelines import CLOSING_TOKENS
+from engine.models.token2wav.encoding import STAGE as FLOW_ENCODER
+from engine.models.token2wav.flowing import STAGE as FLOW
+from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.plan import Plan
-from engine.runtime import Runtime
+from engine.replay import Prepared, ReplayRuntime
+from engine.runtime import EagerRuntime, Runtime
+from engine.step import Step
 from engine.stock.caches import keys_values
 from engine.stock.conversation import Given, ReleasedConversation, ReleasedParts
 
@@ -32,6 +45,10 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 SLACK_NS = 30_000_000_000  # more than any capture takes
+BUDGET_BYTES = 2**31  # of graphs captured in the slack: one for each length of a turn's speech, among them
+SPEECH_WAYS = ("exact", "clocked", "eager")
+SEAMED = (10, CLOSING_TOKENS)  # ticks that the language model reads at once: what was heard, and what ends a unit
+OWNERS = {DECODE: PREFILL, CLOSE: PREFILL, DRAW: PREFILL, TTS: CONDITION}  # of the states that a stage writes
 
 
 @dataclass(frozen=True)
@@ -145,7 +162,12 @@ class StockUnit:
         self._chance.begin_unit(index)
 
     @property
-    def state_bytes(self) -> int:
+    def in_torch_bytes(self) -> int:
+        """Of `held_bytes`, those in torch's tensors."""
+        return self.held_bytes
+
+    @property
+    def held_bytes(self) -> int:
         """Bytes of all that it carries from unit to unit, beside weights."""
         parts = self.conversation.parts
         caches = parts.encoder.cache, parts.language.cache, parts.speech.cache
@@ -164,8 +186,8 @@ class CadenceUnit:
         window: The language model's past.
         script: What is decided.
         chance: Of each unit.
-        runtime: Executes the steps.
-        clock: Tells the time, in nanoseconds.
+        place: Where it runs.
+        speech_way: How the speech decoder's tokens are run on a GPU: one of `SPEECH_WAYS`.
     """
 
     name = CADENCE
@@ -179,11 +201,11 @@ class CadenceUnit:
         window: Window,
         script: Scripted,
         chance: UnitChance,
-        runtime: Runtime,
-        clock: Callable[[], int],
+        place: Place,
+        speech_way: str,
     ) -> None:
-        self.plan, self.arena, self.parts, self.runtime = plan, arena, parts, runtime
-        self._script, self._chance, self._clock = script, chance, clock
+        self.plan, self.arena, self.parts = plan, arena, parts
+        self._script, self._chance, self._place = script, chance, place
         self.following = Following(plan, arena, parts)
         source = parts.token2wav.sizes.vocoder.source
         generator = torch.Generator(parts.language.device)
@@ -195,7 +217,54 @@ class CadenceUnit:
         protocol = Course(marks, Limits(), len)
         self.model = MiniCPMO(parts, marks, protocol, window, Chance(chance.text, self._decide, chance.speech, noise))
         self.records: list[StageRecord] = []
+        self.settled: list[StageRecord] = []  # the last unit's
         self.settings = pinned
+        self.prepared: Prepared | None = None
+        with pinned():
+            self.runtime = self._runtime(speech_way)
+
+    def _runtime(self, speech_way: str) -> Runtime:
+        """What runs the steps: on a GPU from graphs, each stage's in the way that suits it."""
+        parts = self.parts
+        language, speech = parts.language, parts.speech
+        capturing = self._place.capturing(self.arena.view(THOUGHT), self._set_aside)
+        if capturing is None:
+            return EagerRuntime(CADENCE, self._place.clock)
+        most = {state.name: state.max_ticks for state in self.plan.states}
+        x = language.embedded([0])
+        decode = capturing.clocked(
+            DECODE, partial(_at, language.token, (x,)), language.probe, range(2, most[THOUGHT] + 1), (x,)
+        )
+        clocked = {DECODE: decode, PREFILL: decode}
+        if speech_way == "clocked":
+            token, chance = parts.rehearse(TTS, (1, 2), last=False, chance=True).inputs
+            ticks = range(2, most[SPOKEN] + 1)
+            run = partial(_at, speech.token, (token, chance))
+            clocked[TTS] = capturing.clocked(TTS, run, speech.probe, ticks, (token, chance))
+        speech.captures = speech_way != "eager"
+        with self._set_aside(PREFILL):
+            for count in SEAMED:
+                language.seam(count, capturing.graphed)
+        return ReplayRuntime(self._place.clock, capturing.capturer, self._rehearse, BUDGET_BYTES, clocked)
+
+    @contextmanager
+    def _set_aside(self, stage: str) -> Iterator[None]:
+        """While entered, all that a stage writes may be written, and nothing of it stays."""
+        kept = [each.clone() for each in self.parts.beside]
+        with self.arena.set_aside(OWNERS.get(stage, stage)):
+            yield
+        for each, was in zip(self.parts.beside, kept, strict=True):
+            each.copy_(was)
+
+    def _rehearse(self, stage: str, shape: tuple[int, ...], last: bool) -> Step:
+        return self.parts.rehearse(stage, shape, last=last, chance=True)
+
+    def capture(self) -> None:
+        """Capture what a session keeps meeting: the last that comes before it."""
+        if isinstance(self.runtime, ReplayRuntime):
+            stages = (AUDIO_ENCODER, FLOW_ENCODER, FLOW, VOCODER)
+            with pinned():
+                self.prepared = self.runtime.prepare(one for one in self.plan.shapes if one.stage in stages)
 
     def _decide(self, drawn: int) -> int:
         self._drawn.append(drawn)
@@ -236,7 +305,7 @@ class CadenceUnit:
         self.following.take(self._spoken, heard.index)
         self._get_ready(heard.index + 1)
         with pinned():
-            self.runtime.use_slack(self._clock() + SLACK_NS)
+            self.runtime.use_slack(self._place.clock.now_ns() + SLACK_NS)
 
     def _get_ready(self, index: int) -> None:
         self._forced = self._script.begin_unit(index)
@@ -250,12 +319,33 @@ class CadenceUnit:
         return {state.name: self.arena.view(state.name).data_ptr() for state in self.plan.states}
 
     @property
-    def state_bytes(self) -> int:
+    def in_torch_bytes(self) -> int:
+        """Of `held_bytes`, those in torch's tensors."""
+        return self.parts.token2wav.prompt_bytes
+
+    @property
+    def held_bytes(self) -> int:
         """Bytes of all that it carries from unit to unit, beside weights."""
         committed: int = self.arena.committed_bytes
-        return committed + self.parts.token2wav.prompt_bytes
+        return committed + self.in_torch_bytes
+
+    def figures(self) -> dict[str, Any]:
+        """What was captured, and what ran without a graph."""
+        runtime, prepared = self.runtime, self.prepared
+        if not isinstance(runtime, ReplayRuntime) or prepared is None:
+            return {}
+        return {
+            "graphs": prepared.graphs,
+            "capture_s": round(prepared.seconds, 3),
+            "eager_fallbacks": sum(runtime.eager.values()),
+            "refused": [f"{stage} {shape}: {why}" for (stage, shape, _), why in runtime.refused.items()],
+        }
 
     def close(self) -> None:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
+
+
+def _at(run: Callable[..., Any], places: tuple[Tensor, ...], tick: int) -> Any:
+    return run(*places, length=tick)

@@ -30,7 +30,6 @@ from engine.models.token2wav.timelines import prompt_tokens
 from engine.models.token2wav.unit import VoicePrompt
 from engine.plan import Plan, Script, plan
 from engine.plan.script import ScriptUnit
-from engine.runtime import EagerRuntime
 from engine.stock.conversation import ReleasedParts
 from engine.stock.driver import ReleasedDriver
 from engine.stock.hearing import ReleasedEncoder
@@ -58,6 +57,7 @@ class UnitAsked:
         window: Tokens over which the language model's past is cut, and to which.
         device: "cuda" or "cpu".
         tiny: At the size for tests.
+        speech_way: How ours runs the speech decoder's tokens on a GPU: one of `columns.SPEECH_WAYS`.
         command: As it was asked.
         path: Of the JSON file; None to write none.
     """
@@ -70,6 +70,7 @@ class UnitAsked:
     window: tuple[int, int] = (4000, 3500)
     device: str = "cuda"
     tiny: bool = False
+    speech_way: str = "exact"
     command: str = ""
     path: Path | None = None
 
@@ -188,10 +189,9 @@ class UnitRig:
         with pinned():
             parts.token2wav.prepare(self.prompt())
         window = Window(self.limits, self.asked.system_tokens)
-        runtime = EagerRuntime(CADENCE, self.place.clock)
         return CadenceUnit(
-            planned, arena, parts, sizes.marks, window, *self._outside(script, ends_early=ends_early), runtime,
-            self.place.clock.now_ns,
+            planned, arena, parts, sizes.marks, window, *self._outside(script, ends_early=ends_early), self.place,
+            self.asked.speech_way,
         )  # fmt: skip
 
     def _outside(self, script: str, *, ends_early: bool) -> tuple[Scripted, UnitChance]:

@@ -75,20 +75,54 @@ class TokenStack:
         Returns:
             `[n, width]`, after the last norm.
         """
-        count = len(x)
+        turn = self.turn(positions, x.dtype)
+        if len(x) == 1 and self.kernels is not None:
+            return self._token(self.kernels, x, positions, length, turn)
+        mask = self.mask(len(x), length)
+        for index in range(self.layers):
+            query = self.ask(index, x, positions, turn)
+            x = self.answer(index, x, self.attend(index, query, length, mask))
+        return self.last(x)
+
+    @property
+    def layers(self) -> int:
+        """How many."""
+        return len(self._layers)
+
+    def turn(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Rotary cosine and sine of positions `[n]`, each `[n, dim]`."""
         angles = positions[:, None].float() * self._rates  # [n, dim / 2]
         angles = torch.cat((angles, angles), 1)
-        turn = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        if count == 1 and self.kernels is not None:
-            return self._token(self.kernels, x, positions, length, turn)
-        whole = count == 1 or count == length
-        mask = None if whole else torch.ones(count, length, dtype=torch.bool, device=x.device).tril(length - count)
-        for index, layer in enumerate(self._layers):
-            moved = layer.norm("input_layernorm", x)
-            x = x + layer.linear("self_attn.o_proj", self._attend(index, layer, moved, positions, length, turn, mask))
-            moved = layer.norm("post_attention_layernorm", x)
-            gate = functional.silu(layer.linear("mlp.gate_proj", moved))
-            x = x + layer.linear("mlp.down_proj", gate * layer.linear("mlp.up_proj", moved))
+        return angles.cos().to(dtype), angles.sin().to(dtype)
+
+    def mask(self, count: int, length: int) -> Tensor | None:
+        """What each of the last `count` of `length` ticks sees, bool `[count, length]`; None where nothing is hidden.
+
+        That of a whole sequence is left to the kernel, which has it built in.
+        """
+        if count in (1, length):
+            return None
+        return torch.ones(count, length, dtype=torch.bool, device=self._keys_values.device).tril(length - count)
+
+    def ask(self, index: int, x: Tensor, positions: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        """Write a layer's keys and values of `x` `[n, width]`; its queries, `[heads, n, dim]`."""
+        layer, dim = self._layers[index], self._sizes.dim
+        x = layer.norm("input_layernorm", x)
+        query, key, value = (layer.linear(f"self_attn.{name}_proj", x).unflatten(1, (-1, dim)) for name in "qkv")
+        self._keys_values[:, index, 0].index_copy_(0, positions, turned(layer.norm("self_attn.k_norm", key), *turn))
+        self._keys_values[:, index, 1].index_copy_(0, positions, value)
+        return turned(layer.norm("self_attn.q_norm", query), *turn).transpose(0, 1)
+
+    def answer(self, index: int, x: Tensor, found: Tensor) -> Tensor:
+        """`x` `[n, width]` after a layer whose attention found `[n, heads * dim]`."""
+        layer = self._layers[index]
+        x = x + layer.linear("self_attn.o_proj", found)
+        moved = layer.norm("post_attention_layernorm", x)
+        gate = functional.silu(layer.linear("mlp.gate_proj", moved))
+        return x + layer.linear("mlp.down_proj", gate * layer.linear("mlp.up_proj", moved))
+
+    def last(self, x: Tensor) -> Tensor:
+        """`x` after the last norm."""
         return normed(x, self._last, self._sizes.eps)
 
     def attend(self, index: int, query: Tensor, length: int, mask: Tensor | None = None) -> Tensor:
@@ -125,17 +159,6 @@ class TokenStack:
             inner = kernels.gated(layer.linear("mlp.gate_proj", moved), layer.linear("mlp.up_proj", moved))
             x, moved = kernels.add_normed(x, layer.linear("mlp.down_proj", inner), after, eps)
         return moved
-
-    def _attend(
-        self, index: int, layer: _Layer, x: Tensor, positions: Tensor, length: int, turn: tuple[Tensor, Tensor],
-        mask: Tensor | None,
-    ) -> Tensor:  # fmt: skip
-        dim = self._sizes.dim
-        query, key, value = (layer.linear(f"self_attn.{name}_proj", x).unflatten(1, (-1, dim)) for name in "qkv")
-        query = turned(layer.norm("self_attn.q_norm", query), *turn)  # [n, heads, dim]
-        self._keys_values[:, index, 0].index_copy_(0, positions, turned(layer.norm("self_attn.k_norm", key), *turn))
-        self._keys_values[:, index, 1].index_copy_(0, positions, value)
-        return self.attend(index, query.transpose(0, 1), length, mask)
 
 
 def normed(x: Tensor, weight: Tensor, eps: float) -> Tensor:

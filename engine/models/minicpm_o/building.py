@@ -42,7 +42,7 @@ def build(
     return Parts(
         AudioEncoder(*encoder, views[HEARD]),
         LanguageModel(*language, views[THOUGHT], views.get(f"{THOUGHT}.shift")),
-        TextSampler(text, language[1].tokens, views[THOUGHT].device),
+        TextSampler(text, language[1].tokens, views[THOUGHT].device, views[THOUGHT].dtype),
         SpeechDecoder(*speech, views[SPOKEN], spoken),
         Token2Wav(token2wav[0], lines, views, token2wav[1]),
     )

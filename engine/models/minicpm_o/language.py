@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from engine.models.layers.carry import keep
 from engine.models.layers.named import Named
+from engine.models.layers.seams import Graphed
 from engine.models.layers.token_stack import turned
 from engine.models.minicpm_o.protocol import Slide
 from engine.models.minicpm_o.sizes import LanguageSizes
@@ -41,7 +42,7 @@ class LanguageModel:
     ) -> None:
         llm, stack = weights.below("llm"), sizes.stack
         self._tokens, self._head = llm["model.embed_tokens.weight"], llm["lm_head.weight"]
-        self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), longest, keys_values.device)
+        self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), stack, longest, keys_values)
         self._keys_values, self._shift = keys_values, shift
         even = torch.arange(0, stack.dim, 2, dtype=torch.float32, device=keys_values.device) / stack.dim
         self._rates = 1.0 / stack.rope_theta**even  # a window's own, which nothing rounds
@@ -56,9 +57,18 @@ class LanguageModel:
         """Where it is."""
         return self._keys_values.device
 
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        """What steps write beside the states."""
+        return (self._read.at,)
+
     def begin(self) -> None:
         """A session begins."""
         self._read.hold(0)
+
+    def seam(self, count: int, graphed: Graphed) -> None:
+        """From now on read `count` ticks at once in seams; see `engine.models.layers.seams`."""
+        self._read.seam(count, graphed)
 
     def embedded(self, tokens: Sequence[int]) -> Tensor:
         """Tokens as `[n, width]`."""
@@ -67,16 +77,28 @@ class LanguageModel:
     def step(self, stage: str, x: Tensor, *, asked: bool) -> Step:
         """Feed `x` `[n, width]`, for a runtime; what is held is counted at once.
 
-        How much is held is in no key: the stages' graphs are clocked.
+        A shape is what is read and the length that it ends at, which never comes again while a past grows: a token's
+        graph is clocked, and what reads more goes by seams.
 
         Args:
             stage: One of the three.
             x: Embeddings.
             asked: Its result is the last one's logits `[tokens]` and its hidden state `[1, width]`; otherwise nothing.
         """
-        self._read.held += len(x)
-        run = partial(self._feed, length=self._read.held, asked=asked)
-        return Step(stage, (len(x),), len(x), run, (x,))
+        count = len(x)
+        self._read.held += count
+        run = partial(self.token if asked else self._read, length=self._read.held)
+        return Step(stage, (count, self._read.held), count, run, (x,), seamed=self._read.is_seamed(count))
+
+    def token(self, x: Tensor, length: int) -> tuple[Tensor, Tensor]:
+        """Read `x`, which ends at `length`, and ask: logits `[tokens]` and the last hidden state `[1, width]`."""
+        hidden = self._read(x, length)
+        # Released, the head is asked of every row: the last one's bits are those of a product of as many.
+        return functional.linear(hidden, self._head)[-1], hidden[-1:]
+
+    def probe(self, length: int) -> Tensor:
+        """The least that decides a token's kernels at a length."""
+        return self._read.probe(length)
 
     def slide(self, cut: Slide) -> None:
         """Drop some ticks; those after them follow on, their keys turned to where they now are.
@@ -101,10 +123,3 @@ class LanguageModel:
         angles = positions[:, None].float() * self._rates
         angles = torch.cat((angles, angles), 1)
         return angles.cos().to(self._keys_values.dtype), angles.sin().to(self._keys_values.dtype)
-
-    def _feed(self, x: Tensor, length: int, asked: bool) -> tuple[Tensor, Tensor] | None:
-        hidden = self._read(x, length)
-        if not asked:
-            return None
-        # Released, the head is asked of every row: the last one's bits are those of a product of as many.
-        return functional.linear(hidden, self._head)[-1], hidden[-1:]

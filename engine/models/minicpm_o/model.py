@@ -16,11 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
 from engine.models.minicpm_o.audio_encoder import AudioEncoder
 from engine.models.minicpm_o.language import CLOSE, DECODE, PREFILL, LanguageModel
 from engine.models.minicpm_o.protocol import Draw, Feed, Marks, Protocol, Unit, Window, launches
 from engine.models.minicpm_o.sampling import TextSampler
-from engine.models.minicpm_o.speech_decoder import SpeechDecoder
+from engine.models.minicpm_o.speech_decoder import CONDITION, SpeechDecoder
+from engine.models.minicpm_o.speech_decoder import STAGE as TTS
 from engine.models.token2wav.timelines import LOOK_AHEAD_TOKENS
 from engine.models.token2wav.unit import SILENT_TOKEN, Token2Wav
 from engine.step import Event, Step
@@ -45,6 +47,32 @@ class Parts:
     sampler: TextSampler
     speech: SpeechDecoder
     token2wav: Token2Wav
+
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        """What steps write beside the arena's states: put back after a rehearsal."""
+        return *self.language.beside, *self.sampler.beside, *self.speech.beside
+
+    def rehearse(self, stage: str, shape: tuple[int, ...], *, last: bool, chance: bool) -> Step:
+        """The step of a stage that runs from graphs of exact shapes, with room for its inputs.
+
+        Args:
+            stage: Which.
+            shape: As its step has it.
+            last: Of token2wav's launch without look-ahead.
+            chance: Whether tokens are drawn by chance.
+        """
+        if stage == AUDIO_ENCODER:
+            return self.encoder.rehearse(shape)
+        if stage == DRAW:
+            return self.drawing(self.sampler.room(chance=chance))
+        if stage in (CONDITION, TTS):
+            return self.speech.rehearse(stage, shape, chance=chance)
+        return self.token2wav.rehearse(stage, shape, last=last)
+
+    def drawing(self, given: tuple[Tensor, ...]) -> Step:
+        """The step that draws a text token by logits `[tokens]` and, where it is given, chance `[2, tokens]`."""
+        return Step(DRAW, (len(given),), 1, self.sampler, given, captures=True)
 
 
 @dataclass(frozen=True)
@@ -163,7 +191,7 @@ class MiniCPMO:
             if isinstance(asked, Draw):
                 chance = self._chance.text()
                 given = (logits,) if chance is None else (logits, chance)
-                drawn: Tensor = yield Step(DRAW, (len(given),), 1, self._parts.sampler, given, captures=True)
+                drawn: Tensor = yield self._parts.drawing(given)
                 answer = self._chance.decide(int(drawn))  # the one read of the device that a token takes
             else:
                 answer = None

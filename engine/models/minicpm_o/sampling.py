@@ -39,22 +39,22 @@ class Recent:
 
     def __init__(self, window: int, tokens: int, device: torch.device) -> None:
         self._none = tokens  # stands where nothing has been drawn yet
-        self._tokens = torch.full((window,), tokens, device=device)
-        self._ones = torch.ones_like(self._tokens)
+        self.tokens = torch.full((window,), tokens, device=device)
+        self._ones = torch.ones_like(self.tokens)
 
     def forget(self) -> None:
         """Nothing has been drawn."""
-        self._tokens.fill_(self._none)
+        self.tokens.fill_(self._none)
 
     def add(self, token: Tensor, unless: Tensor | None = None) -> None:
         """Take in `token` int64 `[1]`; not where `unless`, bool `[1]`, holds."""
-        moved = torch.cat((self._tokens[1:], token))
-        self._tokens.copy_(moved if unless is None else torch.where(unless, self._tokens, moved))
+        moved = torch.cat((self.tokens[1:], token))
+        self.tokens.copy_(moved if unless is None else torch.where(unless, self.tokens, moved))
 
     def counts(self) -> Tensor:
         """How often each token is among them, int64 `[tokens]`."""
-        counts = self._tokens.new_zeros(self._none + 1)
-        return counts.scatter_add_(0, self._tokens, self._ones)[: self._none]
+        counts = self.tokens.new_zeros(self._none + 1)
+        return counts.scatter_add_(0, self.tokens, self._ones)[: self._none]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ class SpeechSampler:
         self._recent, self._penalty = Recent(rules.window, tokens, device), rules.penalty
         self._temperature = torch.full((1,), rules.temperature, device=device)
         self._may_end = torch.zeros(1, dtype=torch.bool, device=device)
+
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        """What drawing writes."""
+        return (self._recent.tokens,)
 
     def begin(self, *, may_end: bool) -> None:
         """A unit begins, whose speech may or may not end."""
@@ -142,16 +147,30 @@ class TextSampler:
         rules: How.
         tokens: There are.
         device: Where logits are.
+        dtype: Of logits.
     """
 
-    def __init__(self, rules: TextRules, tokens: int, device: torch.device) -> None:
+    def __init__(
+        self, rules: TextRules, tokens: int, device: torch.device, dtype: torch.dtype = torch.bfloat16
+    ) -> None:
         self._rules, self._recent = rules, Recent(rules.window, tokens, device)
+        self._tokens, self._dtype = tokens, dtype
         self._forbidden = torch.tensor(sorted({*rules.forbidden, rules.ends_unit}), device=device)
         self._end = torch.tensor([rules.ends_unit], device=device)
+
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        """What drawing writes."""
+        return (self._recent.tokens,)
 
     def begin(self) -> None:
         """A session begins."""
         self._recent.forget()
+
+    def room(self, *, chance: bool) -> tuple[Tensor, ...]:
+        """Room for what it is called with."""
+        rows = torch.ones(3, self._tokens, dtype=self._dtype, device=self._end.device)
+        return (rows[0], rows[1:]) if chance else (rows[0],)
 
     def __call__(self, logits: Tensor, chance: Tensor | None = None) -> Tensor:
         """Draw a token.

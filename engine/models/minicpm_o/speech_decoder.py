@@ -45,19 +45,27 @@ class SpeechDecoder:
         self, weights: Named, sizes: SpeechSizes, keys_values: Tensor, rules: SpeechRules | None = None
     ) -> None:
         tts, device = weights.below("tts"), keys_values.device
-        self._read = Reader(EagerStack(stack_weights(tts), sizes.stack, keys_values), _LONGEST, device)
+        self._read = Reader(
+            EagerStack(stack_weights(tts), sizes.stack, keys_values), sizes.stack, _LONGEST, keys_values
+        )
         self._texts, self._tokens = tts["emb_text.weight"], tts["emb_code.0.weight"]
         self._head = tts.normed("head_code.0")  # [speech tokens, width]
         projector = tts.below("projector_semantic")
         self._project, self._project_again = (Linear(projector.below(f"linear{part}")) for part in (1, 2))
         self._sampler = SpeechSampler(rules or SpeechRules(), sizes.tokens, device)
         self._begins = torch.tensor([sizes.begin], device=device)
+        self.captures = True  # whether its steps, one for each length, may run from graphs
         self.sizes = sizes
 
     @property
     def held(self) -> int:
         """Ticks of keys and values."""
         return self._read.held
+
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        """What steps write beside the states."""
+        return self._read.at, *self._sampler.beside
 
     def begin(self) -> None:
         """A turn begins."""
@@ -109,9 +117,9 @@ class SpeechDecoder:
         return self._step(stage, shape, (tokens,) if stage == STAGE else (tokens, meanings), row)
 
     def _step(self, stage: str, shape: tuple[int, ...], inputs: tuple[Tensor, ...], chance: Tensor | None) -> Step:
-        work = self._speak if stage == STAGE else self._condition
+        work = self.token if stage == STAGE else self._condition
         inputs = inputs if chance is None else (*inputs, chance)
-        return Step(stage, shape, shape[0], partial(work, length=shape[1]), inputs, captures=True)
+        return Step(stage, shape, shape[0], partial(work, length=shape[1]), inputs, captures=self.captures)
 
     def _condition(self, texts: Tensor, meanings: Tensor, chance: Tensor | None = None, *, length: int) -> Tensor:
         """Read a unit's condition; its first token, int64 `[1]`."""
@@ -122,9 +130,13 @@ class SpeechDecoder:
             begins = torch.cat((said, begins))
         return self._draw(begins, chance, length)
 
-    def _speak(self, token: Tensor, chance: Tensor | None = None, *, length: int) -> Tensor:
-        """Read a speech token, int64 `[1]`; the next one, the same."""
+    def token(self, token: Tensor, chance: Tensor | None = None, *, length: int) -> Tensor:
+        """Read a speech token, int64 `[1]`, which ends at `length`; the next one, the same."""
         return self._draw(functional.embedding(token, self._tokens), chance, length)
+
+    def probe(self, length: int) -> Tensor:
+        """The least that decides a token's kernels at a length."""
+        return self._read.probe(length)
 
     def _draw(self, x: Tensor, chance: Tensor | None, length: int) -> Tensor:
         # Released, the head is asked of every position: the last one's bits are those of a product of as many rows.

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from engine.models.layers.decoder_stack import StackSizes
 from engine.models.layers.named import Named
+from engine.models.layers.seams import Graphed, SeamedStack
 from engine.models.layers.token_stack import TokenStack
 
 
@@ -52,23 +53,39 @@ class Reader:
 
     Args:
         stack: Reads at positions.
+        sizes: Of the stack.
         longest: Rows that it is ever handed at once.
-        device: Where.
+        state: Its keys and values.
     """
 
-    def __init__(self, stack: TokenStack, longest: int, device: torch.device) -> None:
-        self._stack = stack
-        self._ahead = torch.arange(longest, device=device)
-        self._at = torch.zeros(1, dtype=torch.int64, device=device)
+    def __init__(self, stack: TokenStack, sizes: StackSizes, longest: int, state: Tensor) -> None:
+        self._stack, self._sizes, self._state = stack, sizes, state
+        self._seamed: dict[int, SeamedStack] = {}  # by how many ticks are read at once
+        self._ahead = torch.arange(longest, device=state.device)
+        self._query = torch.zeros(sizes.heads, 1, sizes.dim, dtype=state.dtype, device=state.device)
+        self.at = torch.zeros(1, dtype=torch.int64, device=state.device)  # written by every step, beside the state
         self.held = 0
 
     def hold(self, ticks: int) -> None:
         """Hold so many ticks, on both sides: what came later is forgotten."""
         self.held = ticks
-        self._at.fill_(ticks)
+        self.at.fill_(ticks)
+
+    def seam(self, count: int, graphed: Graphed) -> None:
+        """From now on read `count` ticks at once in seams; meanwhile the state may be written."""
+        self._seamed[count] = SeamedStack(self._stack, count, self._sizes.width, self._state, graphed)
+
+    def is_seamed(self, count: int) -> bool:
+        """Whether so many ticks are read in seams."""
+        return count in self._seamed
+
+    def probe(self, length: int) -> Tensor:
+        """The least that decides a token's kernels at a length: one layer's attention."""
+        return self._stack.attend(0, self._query, length)
 
     def __call__(self, x: Tensor, length: int) -> Tensor:
         """Read `x` `[n, width]`, which ends at tick `length`: `[n, width]`. The host's count is the caller's."""
-        positions = self._at + self._ahead[: len(x)]
-        self._at += len(x)
-        return self._stack(x, positions, length)
+        positions = self.at + self._ahead[: len(x)]
+        self.at += len(x)
+        whole = len(x) == length  # a kernel of its own, whose mask is built in
+        return (self._stack if whole else self._seamed.get(len(x), self._stack))(x, positions, length)
