@@ -1,4 +1,4 @@
-"""`duplexcadence models list|fetch|check`: which models there are, and their weights on this machine.
+"""`duplexcadence models list|fetch|check|verify`: which models there are, and their weights on this machine.
 
 Knows how it is asked and how it answers; what weights are is the engine's business.
 """
@@ -20,7 +20,7 @@ _NOT_HERE, _DAMAGED = "not here", "damaged"
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `models` and its own commands."""
     parser = subparsers.add_parser("models", help="list models; fetch and check their weights", epilog=_CACHE)
-    commands = parser.add_subparsers(required=True, metavar="list|fetch|check")
+    commands = parser.add_subparsers(required=True, metavar="list|fetch|check|verify")
 
     lists = commands.add_parser(
         "list",
@@ -74,16 +74,29 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     check.set_defaults(run=run_check)
 
+    verify = commands.add_parser(
+        "verify",
+        help="hold a model, at a size for tests, to the laws that every model keeps",
+        description="Makes a model at a size for tests, with made-up weights, and tries on the CPU whether its steps "
+        "are those that its plan foresees, a turn in units is the turn in one launch, a step replayed is the step run "
+        "eagerly, to the bit, and no state ever moves. Seconds; no weights, no GPU, no network. Exit code 1 where a "
+        "law is broken. engine/models/README.md tells how to add a model.",
+    )
+    verify.add_argument("name", metavar="NAME", help="a model from `models list`, also one registered from outside")
+    verify.set_defaults(run=run_verify)
+
 
 def run_list(_: argparse.Namespace) -> int:
     """Print a line a model, and a line a weight of those that run."""
     store = weights.open_store()
     models = [
         (entry.name, "duplex" if entry.duplex else "turns", _state(store, entry), entry.licence, entry.description)
-        for entry in registry.ENTRIES
+        for entry in registry.entries()
     ]
     for line in aligned([("MODEL", "TALKS", "WEIGHTS", "LICENCE", "WHAT IT IS"), *models]):
-        say(line)
+        say(printable(line))
+    for name, reason in registry.outside().broken.items():
+        say(printable(f"{name}: registered from outside and cannot be had: {reason}"))
     say(f"\nweights, in {store.root}")
     declared = store.manifest.weights.values()
     for line in aligned([(weight.name, _held(store, weight.name), weight.licence, weight.what) for weight in declared]):
@@ -146,7 +159,7 @@ def _fetch_release(store: weights.Store, release: weights.Release, args: argpars
 def run_check(args: argparse.Namespace) -> int:
     """Read and compare everything; 1 where something is missing or wrong."""
     store, code = weights.open_store(), 0
-    known = {*store.manifest.weights, *(entry.name for entry in registry.ENTRIES)}
+    known = {*store.manifest.weights, *(entry.name for entry in registry.entries())}
     for name in args.names or ["pocket"]:
         if name not in known and name and (os.sep in name or Path(name).exists()):
             code = max(code, _check_folder(Path(name), args.device))
@@ -166,6 +179,18 @@ def run_check(args: argparse.Namespace) -> int:
                 say(f"{weight}: {'missing' if isinstance(error, MissingWeights) else 'bad'}: {error}")
                 code = error.exit_code
     return code
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """Try every law; 1 where one is broken."""
+    specimen = registry.find(args.name).show()
+    from engine.laws import hold  # torch, which no other of these commands needs
+
+    laws = hold(specimen)
+    states = {True: "kept", False: "BROKEN", None: "not tried"}
+    for line in aligned([(law.name, states[law.kept], law.words) for law in laws]):
+        say(printable(line))
+    return int(any(law.kept is False for law in laws))
 
 
 def _check_folder(folder: Path, device: str) -> int:

@@ -1,7 +1,8 @@
 """The models that this program knows: name, room, licence, and what each can do here.
 
 Importing it imports no model and no torch: a room is loaded when its plan is asked for, its stages and weights when it
-is built. Any thread may enter.
+is built. A package from outside registers a model by an entry point of the group `duplexcadence.models`, which names
+its `ModelEntry`; see README.md beside this file. Any thread may enter.
 """
 
 import difflib
@@ -9,6 +10,7 @@ import importlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from engine.plan import Plan, plan
 
 if TYPE_CHECKING:
     from engine.arena import Arena
+    from engine.models.specimen import Specimen
     from engine.models.weights.survey import Survey
     from engine.stage import Timeline
     from engine.step import Model
@@ -58,6 +61,8 @@ class ModelEntry:
         survey: `module:function` of its room, called with a folder, tells what it holds of a release without loading
             it (`engine.models.weights.survey.Survey`); empty where no folder can be named.
         config_type: What `model_type` such a folder's `config.json` has.
+        specimen: `module:function` of its room, called without arguments: itself at a size that is tried in a second
+            (`engine.models.specimen.Specimen`); empty where it has none.
     """
 
     name: str
@@ -71,6 +76,7 @@ class ModelEntry:
     builder: str = ""
     survey: str = ""
     config_type: str = ""
+    specimen: str = ""
 
     @property
     def runs(self) -> bool:
@@ -91,7 +97,7 @@ class ModelEntry:
         if not self.runs:
             raise AskedWrongly(
                 f"this version cannot run {self.name}, only plan it",
-                f"one of {', '.join(entry.name for entry in ENTRIES if entry.runs)}",
+                f"one of {', '.join(entry.name for entry in entries() if entry.runs)}",
                 f"see its plan with: duplexcadence plan {self.name}",
             )
 
@@ -109,6 +115,20 @@ class ModelEntry:
         self.require_runs()
         builder: Callable[..., Built] = _load(self.builder)
         return builder(runtime, **options)
+
+    def show(self) -> "Specimen":
+        """Itself at a size for the laws; loads torch.
+
+        Raises:
+            AskedWrongly: It has none.
+        """
+        if not self.specimen:
+            raise AskedWrongly(
+                f"{self.name} comes without a specimen to try",
+                f"one of {', '.join(entry.name for entry in entries() if entry.specimen)}",
+            )
+        make: Callable[[], Specimen] = _load(self.specimen)
+        return make()
 
     def look_over(self, folder: Path) -> "Survey":
         """What a folder holds of this model's release; loads torch, and none of the weights.
@@ -140,6 +160,7 @@ ENTRIES = (
         session_s=600,
         survey="engine.models.minicpm_o.folder:survey",
         config_type="minicpmo",
+        specimen="engine.models.minicpm_o.specimen:specimen",
     ),
     ModelEntry(
         name="step-audio-2-mini",
@@ -162,16 +183,65 @@ ENTRIES = (
 )
 
 
+GROUP = "duplexcadence.models"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What packages from outside registered.
+
+    Args:
+        entries: Their models.
+        broken: Why others could not be had, by the name that they were registered under.
+    """
+
+    entries: tuple[ModelEntry, ...]
+    broken: Mapping[str, str]
+
+
+def outside() -> Outside:
+    """What is registered by entry points; imports the modules that they name, and no others of those packages."""
+    found: dict[str, ModelEntry] = {}
+    broken: dict[str, str] = {}
+    own = {entry.name for entry in ENTRIES}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            entry = point.load()
+        except Exception as error:  # noqa: BLE001  a package from outside may raise anything; the others go on
+            broken[point.name] = f"{point.value}: {type(error).__name__}: {' '.join(str(error).split())}"
+            continue
+        if not isinstance(entry, ModelEntry):
+            broken[point.name] = f"{point.value} is no ModelEntry"
+        elif entry.name != point.name or entry.name != entry.name.lower():
+            broken[point.name] = f"{point.value} has the name {entry.name!r}; the entry point's own, in small letters"
+        elif entry.name in own or entry.name in found:
+            broken[point.name] = f"{point.value} has a name that is taken"
+        else:
+            found[entry.name] = entry
+    return Outside(tuple(found.values()), broken)
+
+
+def entries() -> tuple[ModelEntry, ...]:
+    """Every model: this program's own, then those from outside."""
+    return ENTRIES + outside().entries
+
+
 def find(name: str) -> ModelEntry:
     """The model of that name.
 
     Raises:
-        AskedWrongly: There is none.
+        AskedWrongly: There is none, or what was registered under that name cannot be had.
     """
     for entry in ENTRIES:
         if entry.name == name.lower():
             return entry
-    names = [entry.name for entry in ENTRIES]
+    registered = outside()
+    for entry in registered.entries:
+        if entry.name == name.lower():
+            return entry
+    if reason := registered.broken.get(name.lower()):
+        raise AskedWrongly(f"{name} is registered and cannot be had: {reason}", "", "mend or remove its package")
+    names = [entry.name for entry in (*ENTRIES, *registered.entries)]
     near = difflib.get_close_matches(name.lower(), names, 1)
     raise AskedWrongly(
         f"there is no model named {name!r}", f"one of {', '.join(names)}", f"did you mean {near[0]}?" if near else ""
@@ -186,7 +256,7 @@ def of_folder(folder: Path) -> ModelEntry:
     Raises:
         BadWeights: The folder is of a model that is not known.
     """
-    readable = [entry for entry in ENTRIES if entry.survey]
+    readable = [entry for entry in entries() if entry.survey]
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         kind = config["model_type"]
@@ -200,5 +270,14 @@ def of_folder(folder: Path) -> ModelEntry:
 
 
 def _load(name: str) -> Any:
-    module, function = name.split(":")
-    return getattr(importlib.import_module(module), function)
+    """What `module:function` names.
+
+    Raises:
+        AskedWrongly: There is no such thing: the entry is wrong.
+    """
+    module, _, function = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise AskedWrongly(f"{name} cannot be loaded ({error})", "a module and a function in it, module:function",
+                           "correct the model's entry") from error  # fmt: skip

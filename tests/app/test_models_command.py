@@ -12,10 +12,11 @@ import pytest
 from app import device_memory, streams
 from app.__main__ import main
 from app.commands import models
-from engine.models import weights
+from engine.models import registry, weights
 from engine.models.weights.manifest import Hub, Manifest, load
 from engine.models.weights.store import Store
 from tests.golden.released_folder import write_tiny
+from tests.laws.toy import ENTRY
 from tests.models.weights.made_up import CONTENT, left_in, make_weight, make_wheel, sha256, store_of
 from tests.models.weights.small_hub import SmallHub, serving
 
@@ -124,6 +125,33 @@ def test_neither_the_list_nor_finding_weights_loads_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_model_from_outside_is_held_to_the_laws(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "outside", lambda: registry.Outside((ENTRY,), {"x": "half\nfinished"}))
+    assert main(["models", "verify", "toy"]) == 0
+    assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == [
+        *("plan", "streamed equals whole", "replay equals eager", "addresses"),
+    ]  # fmt: skip
+    monkeypatch.setattr("tests.laws.toy._mouth", lambda launch, fed, words: fed[1:])
+    assert main(["models", "verify", "toy"]) == 1
+    assert "BROKEN  stage mouth put out 9 ticks" in " ".join(capsys.readouterr().out.split(" ")).replace("     ", "  ")
+    assert main(["models", "list"]) == 0
+    said = capsys.readouterr().out
+    assert "a toy from outside" in said
+    assert "x: registered from outside and cannot be had: half?finished" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("pocket", "without a specimen"), ("pockt", "did you mean"), ("", "no model")]
+)
+def test_what_cannot_be_verified_is_one_line(capsys: pytest.CaptureFixture[str], name: str, told: str) -> None:
+    assert main(["models", "verify", name]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
 
 
 @pytest.fixture(scope="module")
