@@ -8,6 +8,7 @@ from pathlib import Path
 from app.demo.course import Held, Progress, hold_all
 from app.demo.files import CONVERSATION, FIGURES, PAGE, PNG, SVG, TABLE, UNITS
 from app.streams import say, tell
+from app.targets import check_targets
 from app.terminal import TerminalProgress
 from engine.errors import AskedWrongly, NoRoom
 from engine.models import registry, weights
@@ -17,6 +18,7 @@ from engine.runtime import RUNTIMES
 FOLDER = Path("duplexcadence-demo")
 ROUNDS, MOST_ROUNDS = 3, 20
 UNITS_A_LINE = 5  # of progress
+OTHERS = (SVG, PNG, UNITS, FIGURES, TABLE)
 ORDER = ("stock", "library", "cadence")  # from before to after
 
 
@@ -43,7 +45,8 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=int,
         default=ROUNDS,
         metavar="N",
-        help=f"how often each holds it, 1 to {MOST_ROUNDS}; confidence intervals need two (default: {ROUNDS})",
+        help=f"how often each holds it, 1 to {MOST_ROUNDS}, and a slow one less often; confidence intervals need two "
+        f"(default: {ROUNDS})",
     )
     parser.set_defaults(run=run)
 
@@ -85,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     for line in report.beware:
         say(f"beware: {line}")
     say()
-    for name in (PAGE, SVG, PNG, UNITS, FIGURES, TABLE):
+    for name in (PAGE, *OTHERS):
         say(printable(str(folder / name)))
     say(f"\nall of it in {time.monotonic() - began_s:.0f} s")
     return int(any(each.session.figures.faults for each in report.shown))
@@ -113,9 +116,12 @@ class _Lines:
 
 
 def _make(folder: Path) -> None:
+    """Make the folder, look whether it takes our files, and clear away an older demo's report."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / PAGE).touch()
+        check_targets({}, {"--out": folder / PAGE})
+        for name in (PAGE, *OTHERS):
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise NoRoom(f"--out {folder} cannot be written ({error.strerror})", "a folder", "name another") from None
 

@@ -24,7 +24,7 @@ class Held:
 
     Args:
         runtime: Whose.
-        logs: One a round, the first held in real time.
+        logs: One a round that was held, the first in real time; slow runtimes have fewer.
         reply: What was heard of the agent in the first.
         others: Which share of all processors others used, round by round: what may have made it late.
     """
@@ -74,7 +74,7 @@ def hold_all(
         runtimes: In order; no two are equal.
         recording: The user's side.
         folder: Takes logs and replies; older ones of the same names go first.
-        rounds: How often each holds it.
+        rounds: How often each holds it at most.
         progress: Called several times a second; what it raises ends the runtime that runs, and the course.
         done: Told of each runtime as it is done.
         hold: As `in_child`: runs a function over there, and looks on.
@@ -99,7 +99,7 @@ def hold_all(
             for left in folder.glob(f".{runtime}*.part"):
                 left.unlink(missing_ok=True)
             raise
-        result = replace(result, others=watch.others())
+        result = replace(result, logs=tuple(log for log in logs if log.exists()), others=watch.others())
         done(result)
         held.append(result)
     return held

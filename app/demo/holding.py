@@ -3,6 +3,7 @@
 So each runtime has the machine's memory and libraries for itself, and none inherits what another loaded.
 """
 
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ class Part:
         runtime: Whose stages.
         recording: The user's side.
         folder: Takes a log a round, and the first round's reply.
-        rounds: How often; the first in real time.
+        rounds: How often at most; the first in real time.
+        patience_s: No further round is begun once so much time has gone: a report is worth more than a repeat.
     """
 
     model: str
@@ -28,10 +30,11 @@ class Part:
     recording: Path
     folder: Path
     rounds: int
+    patience_s: float = 60.0
 
 
 def hold_rounds(part: Part) -> None:
-    """Build the model, and hold the conversation so many times.
+    """Build the model, and hold the conversation so many times, or as often as patience lasts.
 
     Raises:
         CadenceError: The recording, the weights, or what cannot be written.
@@ -44,6 +47,7 @@ def hold_rounds(part: Part) -> None:
     from engine.models import registry
     from engine.stage import Lifetime
 
+    began_s = time.monotonic()
     _no_progress_bars()
     entry = registry.find(part.model)
     built = entry.build(part.runtime)
@@ -52,6 +56,8 @@ def hold_rounds(part: Part) -> None:
     built.model.prepare()
     for number in range(1, part.rounds + 1):
         realtime = number == 1
+        if not realtime and time.monotonic() - began_s > part.patience_s:
+            return
         clock = WallClock() if realtime else SkippingClock()
         built.arena.reset(Lifetime.TURN)  # of the round before
         reply = ReplyFile(reply_path(part.folder, part.runtime), built.model.output_rate_hz) if realtime else None
