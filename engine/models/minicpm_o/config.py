@@ -12,10 +12,10 @@ from typing import Any
 
 from engine.errors import BadWeights
 from engine.models.layers.decoder_stack import StackSizes, unlike_llama
+from engine.models.minicpm_o.made_up import RELEASED_TOKENS
 from engine.models.minicpm_o.sizes import EncoderSizes, LanguageSizes, SpeechSizes
 
 MODEL_TYPE, VERSION = "minicpmo", "4.5"
-RELEASED_TOKENS = 151_748
 FETCH = "fetch the released one: duplexcadence models fetch minicpm-o-4.5"
 _BACKBONE = {  # a Qwen3-8B
     "hidden_size": 4096,

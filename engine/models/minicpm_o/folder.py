@@ -19,7 +19,8 @@ from engine.models.layers.checked import Shape, compare
 from engine.models.layers.hift import HiftSizes
 from engine.models.layers.named import Named
 from engine.models.minicpm_o.checkpoint import ENCODER, LANGUAGE, SPEECH, SPEECH_UNUSED, checked
-from engine.models.minicpm_o.config import FETCH, Sizes, quantised, read_config
+from engine.models.minicpm_o.config import FETCH, quantised, read_config
+from engine.models.minicpm_o.made_up import WholeSizes, resized
 from engine.models.minicpm_o.sizes import encoder_shapes, language_shapes, speech_shapes
 from engine.models.minicpm_o.timelines import timelines
 from engine.models.minicpm_o.tokens import Tokens
@@ -50,7 +51,7 @@ class Loaded:
     """A folder's weights on a device, checked.
 
     Args:
-        sizes: Of the three parts of the safetensors.
+        sizes: Of all parts.
         encoder: Of the audio encoder and its projection, by released name.
         language: Of the language model.
         speech: Of the speech decoder.
@@ -58,7 +59,7 @@ class Loaded:
         tokens: The tokenizer.
     """
 
-    sizes: Sizes
+    sizes: WholeSizes
     encoder: Named
     language: Named
     speech: Named
@@ -81,7 +82,7 @@ class Released:
     def __init__(self, path: Path) -> None:
         self.folder = folder = Folder(path)
         _refuse_gguf(folder)
-        self.sizes = read_config(folder.file("config.json"))
+        told = read_config(folder.file("config.json"))
         self.shards = {name: folder.file(name) for name in _shards(folder)}
         self.stored: dict[str, Stored] = {}
         self.shard_of: dict[str, str] = {}
@@ -100,7 +101,11 @@ class Released:
         self.flow_file, self.vocoder_file = (folder.file(f"{TOKEN2WAV}/{name}") for name in ("flow.pt", "hift.pt"))
         self.flow = read_tensors(self.flow_file, _META)
         self.vocoder = vocoder_named(read_tensors(self.vocoder_file, _META))
-        self.token2wav = Token2WavSizes(flow, _vocoder_sizes(self.vocoder))
+        token2wav = Token2WavSizes(flow, _vocoder_sizes(self.vocoder))
+        marks = self.tokens.marks
+        self.sizes = WholeSizes(
+            told.encoder, told.language, told.speech, token2wav, marks, texts=min(vars(marks).values())
+        )
 
     @property
     def shapes(self) -> dict[str, tuple[tuple[str, ...], dict[str, Shape]]]:
@@ -167,7 +172,7 @@ def load(
     progress.begin("token2wav")
     try:
         flow = read_tensors(released.flow_file, device)
-        token2wav = Checkpoint.of(released.token2wav, flow, read_tensors(released.vocoder_file, device))
+        token2wav = Checkpoint.of(released.sizes.token2wav, flow, read_tensors(released.vocoder_file, device))
     finally:
         progress.end()
     encoder, language, speech = parts.values()
@@ -216,7 +221,7 @@ def _view(mapped: Tensor, stored: Stored) -> Tensor:
 
 
 def _surveyed(released: Released, dtype: str, session_s: int) -> Survey:
-    states, held = _state_bytes(session_s), dict[str, str]()
+    states, held = state_bytes(released.sizes, session_s), dict[str, str]()
     parts = []
     for part, (prefixes, shapes) in released.shapes.items():
         found = released.found(prefixes)
@@ -238,8 +243,8 @@ def _surveyed(released: Released, dtype: str, session_s: int) -> Survey:
             )
         )
     for part, tensors, shapes in (
-        ("flow", released.flow, flow_shapes(released.token2wav.flow)),
-        ("vocoder", released.vocoder, vocoder_shapes(released.token2wav.vocoder)),
+        ("flow", released.flow, flow_shapes(released.sizes.token2wav.flow)),
+        ("vocoder", released.vocoder, vocoder_shapes(released.sizes.token2wav.vocoder)),
     ):
         unlike = compare({name: each.shape for name, each in tensors.items()}, shapes)
         nbytes = sum(each.nbytes for each in tensors.values())
@@ -260,8 +265,9 @@ _STAGES = {  # whose states a part carries
 }
 
 
-def _state_bytes(session_s: int) -> dict[str, int]:
-    planned = plan(timelines(), session_s=session_s)
+def state_bytes(sizes: WholeSizes, session_s: int) -> dict[str, int]:
+    """By part, what a conversation of so many seconds can carry at the most."""
+    planned = plan(resized(timelines(), sizes), session_s=session_s)
     return {
         part: sum(state.max_bytes for state in planned.states if state.name.split(".")[0] in stages)
         for part, stages in _STAGES.items()
