@@ -76,11 +76,13 @@ if [ "$purpose" = test ] && [ "$(uname -s)" = Linux ]; then
   compgen -G "${ALSA_PLUGINS:-/usr/lib*/*/alsa-lib}/libasound_module_pcm_pulse.so" >/dev/null || missing+=(libasound2-plugins)
   command -v Xvfb >/dev/null || missing+=(xvfb)
   missing+=(${optional[@]+"${optional[@]}"}) optional=()
+  # The browser that opens what `demo` writes (113 MB). Ubuntu's comes as a snap: there that test is skipped, and says so.
+  command -v chromium >/dev/null || optional+=(chromium)
 fi
 [ ${#missing[@]} = 0 ] || install_system "${missing[@]}"
 if [ ${#optional[@]} -gt 0 ]; then
   # Files and replay work without a sound card's library, and a terminal without a window.
-  (install_system "${optional[@]}") || say "going on without: what needs them (microphone and speaker, or the window) says so"
+  (install_system "${optional[@]}") || say "going on without: what needs them (microphone and speaker, the window, tests in a browser) says so"
 fi
 
 # --- which torch -------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ STUBS = {
     "apt-get": 'echo "apt-get $*" >> "$CALLS"; exit ${APT:-0}',
 }
 LIBRARIES = dict(re.findall(r"^(lib\S+\.so\.\d+) (\S+)$", SETUP.read_text(), re.MULTILINE))
-PROGRAMS = {"pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "Xvfb": "xvfb"}
+PROGRAMS = {"pulseaudio": "pulseaudio", "pactl": "pulseaudio-utils", "Xvfb": "xvfb", "chromium": "chromium"}
 PLUGIN = "libasound_module_pcm_pulse.so"
 BASICS = "bash sh env cat cut cksum tr grep sed head dirname rm ls"
 
@@ -133,7 +133,10 @@ def test_only_what_is_missing_is_asked_for(set_up: Callable[..., Done], tmp_path
     assert set_up(f"{PIN} cpu", "test", libraries=there, programs=programs).system == set()
     (tmp_path / ".venv" / ".ready-test").unlink()
     without = " ".join(set(there.split()) - {"libGL.so.1"})
-    assert set_up(f"{PIN} cpu", "test", libraries=without, programs="Xvfb pactl").system == {"libgl1", "pulseaudio"}
+    assert set_up(f"{PIN} cpu", "test", libraries=without, programs="Xvfb pactl chromium").system == {
+        "libgl1",
+        "pulseaudio",
+    }
 
 
 def test_to_talk_needs_a_windows_libraries_only_beside_a_display_and_goes_on_without(
@@ -146,6 +149,13 @@ def test_to_talk_needs_a_windows_libraries_only_beside_a_display_and_goes_on_wit
     without = set_up(f"{PIN} cpu", libraries="", APT="1")
     assert without.code == 0
     assert "going on without" in without.said
+    (tmp_path / "stubs" / PLUGIN).touch()
+    there = {"libraries": " ".join([*LIBRARIES, "libportaudio.so.2"]), "programs": "pulseaudio pactl Xvfb"}
+    no_browser = set_up(f"{PIN} cpu", "test", APT="1", **there)
+    assert "installing with apt-get: chromium\n" in no_browser.said
+    assert "tests in a browser" in no_browser.said
+    assert no_browser.code == 0
+    (tmp_path / ".venv" / ".ready-test").unlink()
     refused = set_up(f"{PIN} cpu", "test", libraries="", APT="1")
     assert refused.code != 0
     assert "apt-get update && apt-get install" in refused.said
