@@ -45,9 +45,9 @@ class Hearing:
     def __init__(self, rate_hz: int, clock: Clock, voice: Voice) -> None:
         self.rate_hz, self._clock, self._voice = rate_hz, clock, voice
         self.gate = Gate()
-        self.echo = EchoMode.HEADPHONES
         self.tap: Tap | None = None
-        self._canceller: Canceller | None = None
+        self._echo: tuple[EchoMode, Canceller | None] = (EchoMode.HEADPHONES, None)  # [any] replaced whole
+        self._canceller: Canceller | None = None  # [engine] what the last samples went through
         self._microphone: Microphone | None = None
         self._chunker: Chunker | None = None
         self._grid: Grid | None = None
@@ -101,13 +101,18 @@ class Hearing:
         return missing_ns
 
     def set_echo(self, mode: EchoMode) -> None:
-        """Change what keeps the agent from hearing itself [any].
+        """Change what keeps the agent from hearing itself [any]; a canceller at work goes on with what it knows.
 
         Raises:
             CadenceError: There is no canceller.
         """
-        self._canceller = Canceller(self.rate_hz) if mode is EchoMode.CANCELLER else None
-        self.echo = mode
+        if mode is not self.echo:
+            self._echo = (mode, Canceller(self.rate_hz) if mode is EchoMode.CANCELLER else None)
+
+    @property
+    def echo(self) -> EchoMode:
+        """What keeps the agent from hearing itself [any]."""
+        return self._echo[0]
 
     def take(self) -> Chunk | None:
         """The oldest whole chunk, or None."""
@@ -160,11 +165,16 @@ class Hearing:
         if not len(samples) or self._grid is None or self._reference is None or self._chunker is None:
             return
         sounded = self._reference.take(start, len(samples))
-        if self._canceller is not None:
-            samples = self._canceller.process(samples, sounded)
+        mode, canceller = self._echo
+        if canceller is not self._canceller:
+            held = self._canceller.delay if self._canceller else 0
+            self._counts += SoundCounts(left_in_canceller=held)
+            self._canceller = canceller
+        if canceller is not None:
+            samples = canceller.process(samples, sounded)
         in_air_ns = self._grid.time_ns(start) - (microphone.lag_ns if microphone else 0)
         closed = self.gate.apply(samples, in_air_ns, self.rate_hz)
-        if self.echo is EchoMode.HALF_DUPLEX:
+        if mode is EchoMode.HALF_DUPLEX:
             end_ns = in_air_ns + len(samples) * NS // self.rate_hz
             if self._voice.sounding(in_air_ns - ROOM_NS, end_ns):
                 samples, closed = np.zeros_like(samples), len(samples)

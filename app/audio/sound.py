@@ -52,7 +52,6 @@ class Sound:
         self.voice = Voice(output_rate_hz, clock)
         self._hearing = Hearing(input_rate_hz, clock, self.voice)
         self._tidings = Tidings()
-        self._settings = SoundSettings()
         self._volume = 1.0
         self._stuck = False  # whether a driver hung at closing: the library cannot be started over any more
         # [control] writes, all read
@@ -70,7 +69,6 @@ class Sound:
         Raises:
             CadenceError: A device is not there or refuses, or there is no library; what was open is closed.
         """
-        self._settings = settings
         self.set_volume(settings.volume)
         if line := self.set_echo(settings.echo):
             self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
@@ -80,8 +78,8 @@ class Sound:
             self.close()
             raise
 
-    def rescan(self) -> Devices:
-        """Close both, let the library look again, and open what the settings name.
+    def rescan(self, settings: SoundSettings) -> Devices:
+        """Close both, let the library look again, and open what the settings name by now.
 
         Raises:
             CadenceError: As `open`; look again later.
@@ -93,7 +91,7 @@ class Sound:
                 "the sound driver hangs and cannot be started again", "", "end the program and start it anew"
             )
         self._backend.start_over()
-        self.open(self._settings)
+        self.open(settings)
         if returns:
             self._tidings.tell(Happening.RETURNED, None, self._what_is_open(), self._clock.now_ns())
         return self._backend.devices()

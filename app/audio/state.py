@@ -124,6 +124,8 @@ class SoundCounts:
         skipped: Samples that were delivered beyond what time has room for, and left out.
         not_finite: Frames that were NaN or infinite, and silenced.
         closed: Samples silenced because the microphone was closed (muted, not held, or half-duplex).
+        left_in_canceller: Samples that an echo canceller still held as it was taken away: so many were heard of the
+            silence that it began with in their place.
         overflows: That the microphone's driver told of.
         underflows: That the speaker's driver told of.
         played_frames: The speaker's, at its own rate, silence included.
@@ -138,6 +140,7 @@ class SoundCounts:
     skipped: int = 0
     not_finite: int = 0
     closed: int = 0
+    left_in_canceller: int = 0
     overflows: int = 0
     underflows: int = 0
     played_frames: int = 0

@@ -90,7 +90,7 @@ class Equipment:
 
     def _rescan(self) -> None:
         if self.sound is not None:
-            self.devices = self.sound.rescan()
+            self.devices = self.sound.rescan(self._asked)
         else:
             self._backend.start_over()
             self.devices = self._backend.devices()

@@ -28,6 +28,7 @@ from tests.virtual_card import MICROPHONE, SPEAKER
 
 IN_HZ, OUT_HZ = 16_000, 24_000
 PATIENCE_S = 20
+SETTINGS = SoundSettings(DeviceChoice(MICROPHONE, "ALSA"), DeviceChoice(SPEAKER, "ALSA"))
 
 
 class Held:
@@ -45,7 +46,7 @@ class Held:
         self.chunks = 0
 
     def open(self) -> None:
-        self.sound.open(SoundSettings(DeviceChoice(MICROPHONE, "ALSA"), DeviceChoice(SPEAKER, "ALSA")))
+        self.sound.open(SETTINGS)
         self.sound.tap = self.tap
 
     def tap(self, user: np.ndarray, agent: np.ndarray) -> None:
@@ -83,7 +84,7 @@ class Held:
         began = time.monotonic()
         while True:
             try:
-                self.sound.rescan()
+                self.sound.rescan(SETTINGS)
                 return time.monotonic() - began
             except CadenceError:
                 assert time.monotonic() < began + PATIENCE_S, "it did not come back"

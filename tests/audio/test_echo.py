@@ -121,6 +121,26 @@ def heard_of_the_agent(mode):
     return np.concatenate(chunks)
 
 
+def test_a_canceller_at_work_outlives_other_devices_and_what_one_still_held_is_counted():
+    pytest.importorskip("pywebrtc_audio")
+    clock = ManualClock()
+    backend = FakeBackend(clock)
+    sound, world = Sound(backend, clock, input_rate_hz=24_000, output_rate_hz=24_000), World(backend)
+    sound.open(SoundSettings(echo=EchoMode.CANCELLER))
+    world.run(1, sound.pump)
+    sound.begin(24_000)
+    world.run(2, sound.pump)
+    at_work = sound._hearing._canceller
+    sound.open(SoundSettings(echo=EchoMode.CANCELLER, output_latency_s=0.3))
+    sound.rescan(SoundSettings(echo=EchoMode.CANCELLER))
+    world.run(2, sound.pump)
+    assert sound._hearing._canceller is at_work
+    assert sound.counts.left_in_canceller == 0
+    sound.set_echo(EchoMode.HEADPHONES)
+    world.run(0.1, sound.pump)
+    assert sound.counts.left_in_canceller == at_work.delay > 240
+
+
 def test_the_canceller_is_told_what_really_sounded():
     pytest.importorskip("pywebrtc_audio")
     heard, clean = heard_of_the_agent(EchoMode.HEADPHONES), heard_of_the_agent(EchoMode.CANCELLER)

@@ -29,6 +29,7 @@ class Talk:
         self.world = World(self.backend)
         self.sound = Sound(self.backend, self.clock, input_rate_hz=IN_HZ, output_rate_hz=OUT_HZ, close_s=close_s)
         self.chunks, self.events, self.late_ns = [], [], []
+        self.settings = settings
         self.sound.open(settings)
 
     def begin(self):
@@ -419,10 +420,10 @@ def test_a_lost_microphone_is_said_once_and_heard_as_silence_until_a_rescan_brin
     assert not talk.sound.hearing
     assert len(talk.chunks) >= 10
     with pytest.raises(CadenceError, match="no microphone"):
-        talk.sound.rescan()
+        talk.sound.rescan(talk.settings)
     talk.run(1)
     talk.backend.present.append(MIC)
-    assert MIC in talk.sound.rescan().all
+    assert MIC in talk.sound.rescan(talk.settings).all
     talk.run(6)
     assert talk.messages[1:] == [(Happening.RETURNED, None)]
     assert not talk.sound.microphone.lost
@@ -443,7 +444,7 @@ def test_a_lost_speaker_is_said_once_and_its_voice_counts_as_flushed():
     talk.run(1)
     assert talk.messages == [(Happening.LOST, Side.SPEAKER)]
     talk.backend.present.append(replace(SPEAKER, rate_hz=44_100))
-    talk.sound.rescan()
+    talk.sound.rescan(talk.settings)
     talk.run(1)
     counts = talk.sound.voice.counts
     assert counts.pushed == 3 * OUT_HZ == counts.played + counts.flushed
@@ -471,11 +472,11 @@ def test_a_replug_that_moves_numbers_moves_no_choice():
     talk = Talk(other, MIC, SPEAKER, settings=settings)
     assert talk.sound.microphone.device == MIC.name
     talk.backend.present = [SPEAKER, MIC]
-    talk.sound.rescan()
+    talk.sound.rescan(talk.settings)
     assert talk.sound.microphone.device == MIC.name
     talk.backend.present = [other, SPEAKER]
     with pytest.raises(CadenceError, match=r"'Desk microphone' \(ALSA\) is not there.*Headset"):
-        talk.sound.rescan()
+        talk.sound.rescan(talk.settings)
     talk.sound.open(replace(settings, microphone=DeviceChoice()))
     assert talk.sound.microphone.device == "Headset"
 
@@ -522,7 +523,7 @@ def test_a_driver_that_hangs_is_left_behind_at_the_deadline_and_said():
     assert talk.messages == [(Happening.WARNING, None)]
     assert talk.sound.microphone == talk.sound.speaker == NO_STREAM
     with pytest.raises(CadenceError, match="hangs"):
-        talk.sound.rescan()
+        talk.sound.rescan(talk.settings)
     assert talk.backend.starts_over == 0
     release.set()
     for thread in closing_threads():

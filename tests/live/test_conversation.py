@@ -394,6 +394,16 @@ def test_settings_that_change_while_it_talks_are_heard_without_ending_it(tmp_pat
     assert len(bench.logs) == 1
 
 
+def test_a_rescan_keeps_what_the_settings_have_become(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [Told(), *[Told(Event.SPEAK, tone(1.0)) for _ in range(9)]])
+    bench.clock.at(3, lambda: change(bench, echo=EchoMode.HALF_DUPLEX, volume=0.25))
+    bench.clock.at(5, bench.conversation.rescan)
+    polled = bench.watch(until_s=10)
+    bench.talk(10)
+    assert {snapshot.echo for at, snapshot in polled if 3.1 < at < 9.9} == {EchoMode.HALF_DUPLEX}
+    assert np.percentile(np.abs(bench.sounded[SPEAKER.rate_hz :]), 99) == pytest.approx(0.25 * 0.5, abs=0.01)
+
+
 def change(bench: Bench, **sound: object) -> None:
     bench.settings.change(sound=SoundSettings(**sound))  # type: ignore[arg-type]
     bench.conversation.apply()
