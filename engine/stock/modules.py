@@ -25,7 +25,7 @@ def released_modules(
         steps: Of the solver, for which the flow's buffers have room.
         frames: Of mel, for which they have room.
     """
-    with _left_uninitialised():
+    with left_uninitialised():
         flow, vocoder = _built(released, made.sizes, made.noise, steps, frames)
     for module, weights in ((flow, made.flow), (vocoder, made.vocoder)):
         module.load_state_dict(weights, assign=True)
@@ -85,7 +85,7 @@ def _built(
 
 
 @contextmanager
-def _left_uninitialised() -> Iterator[None]:
+def left_uninitialised() -> Iterator[None]:
     """While entered, modules do not draw first weights, which takes seconds, and would be replaced at once."""
     init = torch.nn.init
     names = ("normal_", "uniform_", "xavier_uniform_", "kaiming_uniform_", "constant_", "zeros_", "ones_")

@@ -15,6 +15,11 @@ from torch import Tensor
 _SCALED = """
 template <typename T> T scaled(T x, T scale, T shift) { return __fadd_rn(__fmul_rn(x, scale), shift); }
 """
+_MIXED = """
+template <typename T> T mixed(T x, T scale, T y, T weight) {
+  return __fadd_rn(__fmul_rn(x, scale), __fmul_rn(y, weight));
+}
+"""
 # As torch's own kernels: a square is one product, and the sine is the one that is not fast.
 _SNAKED = """
 template <typename T> T snaked(T x, T alpha, T inverse) {
@@ -35,6 +40,14 @@ def scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         result: Tensor = _kernel(_SCALED)(x, scale, shift)
         return result
     return x * scale + shift
+
+
+def mixed(x: Tensor, scale: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """`x * scale + y * weight`, float32."""
+    if x.is_cuda:
+        result: Tensor = _kernel(_MIXED)(x, scale, y, weight)
+        return result
+    return x * scale + y * weight
 
 
 def snaked(x: Tensor, alpha: Tensor, inverse: Tensor) -> Tensor:
