@@ -10,10 +10,11 @@ from pathlib import Path
 import assets
 from app.audio.devices import Direction
 from app.audio.portaudio import PortAudio
+from app.audio.state import EchoMode
 from app.commands.run import add_session_arguments, hold_recording
 from app.live.sessions import LOG, Sessions, session_folder, sessions_path
-from app.live.settings import SettingsFile, settings_path
-from app.live.snapshot import Conversation, Phase
+from app.live.settings import Settings, SettingsFile, settings_path
+from app.live.snapshot import Conversation, Listening, Phase
 from app.stopping import Stopped
 from app.streams import say, tell
 from app.talk_lines import TalkLines
@@ -35,7 +36,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Opens the window to talk with a model, which is fetched where it is not here yet. Without a "
         "display (or, with --no-window, without a microphone or a speaker) it holds the conversation of a bundled "
         "spoken question instead, and shows how every second of it fared. Options hold for this time; the window's "
-        "settings stay.",
+        "settings stay. With --no-window the microphone is always heard: a terminal has no key to hold.",
     )
     add_session_arguments(parser)
     parser.add_argument("--no-window", action="store_true", help="talk in this terminal; Ctrl-C stops")
@@ -64,6 +65,9 @@ def run(args: argparse.Namespace) -> int:
     from app import wiring
 
     if args.no_window:
+        for line in what_differs(settings.settings):
+            tell(line)
+        settings.lend(listening=Listening.OPEN)
         return in_lines(wiring.live(settings, **options))
     from app.window import main
 
@@ -88,6 +92,18 @@ def what_lacks(*, needs_display: bool) -> list[str]:
     if unseen and not unheard:
         lines.append("in a terminal alone: duplexcadence talk --no-window")
     return lines + unheard
+
+
+def what_differs(settings: Settings) -> list[str]:
+    """What the window's settings keep from being heard, or would if they held in a terminal; a line for each."""
+    lines = []
+    if settings.listening is not Listening.OPEN:
+        lines.append("the microphone is always heard here; the window's setting, by a key, needs the window")
+    if settings.sound.echo is EchoMode.HALF_DUPLEX:
+        lines.append("the microphone is closed while the agent speaks, as set in the window")
+    if settings.sound.volume == 0:
+        lines.append("the agent is silent: its volume is at zero, as set in the window")
+    return lines
 
 
 def in_lines(conversation: Conversation) -> int:

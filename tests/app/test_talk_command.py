@@ -12,8 +12,10 @@ import pytest
 import app.window
 from app.__main__ import main
 from app.audio.devices import Devices, Direction
+from app.audio.state import EchoMode, SoundSettings
 from app.commands import talk
-from app.live.snapshot import Line, Phase, Progress, Snapshot, StreamState
+from app.live.settings import SettingsFile
+from app.live.snapshot import Line, Listening, Phase, Progress, Snapshot, StreamState
 from app.stopping import Stopped
 from app.talk_lines import SAY_EVERY_S, TalkLines
 from engine.cadence import MeterStyle, measure
@@ -121,6 +123,34 @@ def test_options_hold_for_this_time_alone(machine: Callable[..., list[str]], mon
     )
     assert options == {"words": Path("somewhere")}
     assert not talk.settings_path().exists()
+
+
+@pytest.mark.parametrize("listening", Listening)
+def test_in_a_terminal_the_microphone_is_heard_whatever_key_the_window_wants_and_that_is_said(
+    machine: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    listening: Listening,
+) -> None:
+    machine(THERE)
+    SettingsFile(talk.settings_path()).change(listening=listening)
+    seen: list[Listening] = []
+    monkeypatch.setattr("app.wiring.live", lambda settings: seen.append(settings.settings.listening))
+    assert main(["talk", "--no-window"]) == 0
+    assert seen == [Listening.OPEN]
+    assert ("the microphone is always heard here" in capsys.readouterr().err) is (listening is not Listening.OPEN)
+    assert SettingsFile(talk.settings_path()).settings.listening is listening
+
+
+def test_what_the_window_has_set_silent_is_said_in_a_terminal(
+    machine: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine(THERE)
+    SettingsFile(talk.settings_path()).change(sound=SoundSettings(echo=EchoMode.HALF_DUPLEX, volume=0))
+    assert main(["talk", "--no-window"]) == 0
+    said = capsys.readouterr().err
+    assert "closed while the agent speaks" in said
+    assert "volume is at zero" in said
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
