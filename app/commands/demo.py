@@ -4,6 +4,7 @@ import argparse
 import shlex
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.demo.course import Held, Progress, hold_all
 from app.demo.files import CONVERSATION, FIGURES, PAGE, PNG, SVG, TABLE, UNITS
@@ -14,6 +15,9 @@ from engine.errors import AskedWrongly, NoRoom
 from engine.models import registry, weights
 from engine.phrases import counted, printable
 from engine.runtime import RUNTIMES
+
+if TYPE_CHECKING:
+    from engine.export.report import Report
 
 FOLDER = Path("duplexcadence-demo")
 ROUNDS, MOST_ROUNDS = 3, 20
@@ -48,11 +52,52 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help=f"how often each holds it, 1 to {MOST_ROUNDS}, and a slow one less often; confidence intervals need two "
         f"(default: {ROUNDS})",
     )
+    parser.add_argument(
+        "--recorded", metavar="NAME", help="show sessions that ship, held on another machine, in place of this one's"
+    )
+    parser.add_argument("--list", action="store_true", help="list the sessions that ship")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from app.demo.recorded import recorded_sets
+
+    if args.list:
+        sets = recorded_sets()
+        for each in sets:
+            say(printable(f"{each.name}  {each.about.title}; {each.about.machine}; {each.about.weights} weights"))
+        if not sets:
+            say("no recorded session ships with this version")
+        return 0
+    began_s = time.monotonic()
+    report = _recorded(args) if args.recorded is not None else _held_here(args)
+    from engine.comparison import text_table
+
+    say(text_table(report.comparison))
+    for line in report.beware:
+        say(f"beware: {line}")
+    say()
+    for name in (PAGE, *OTHERS):
+        say(printable(str(args.out / name)))
+    say(f"\nall of it in {time.monotonic() - began_s:.0f} s")
+    return int(any(each.session.figures.faults for each in report.shown))
+
+
+def _recorded(args: argparse.Namespace) -> "Report":
+    """The report of sessions that ship."""
+    from app.demo.making import write_report
+    from app.demo.recorded import find_recorded, recorded_report
+
+    recorded = find_recorded(args.recorded)
+    _make(args.out)
+    report = recorded_report(recorded, shlex.join(["duplexcadence", "demo", "--recorded", recorded.name]))
+    write_report(report, [[log] for log in recorded.logs()], args.out)
+    return report
+
+
+def _held_here(args: argparse.Namespace) -> "Report":
+    """Hold the conversation on every runtime, and make the report of it."""
     runtimes = tuple(args.runtimes.split(","))
     if len(runtimes) < 2 or len(set(runtimes)) < len(runtimes) or not set(runtimes) <= set(RUNTIMES):
         raise AskedWrongly(f"--runtimes {args.runtimes}", f"two or more of {', '.join(RUNTIMES)}, each once")
@@ -68,7 +113,6 @@ def run(args: argparse.Namespace) -> int:
     from app.demo.conversation import write_conversation
     from app.demo.making import make_report
 
-    began_s = time.monotonic()
     write_conversation(folder / CONVERSATION)
     lines = _Lines(args.rounds)
     held: list[Held] = []
@@ -77,21 +121,11 @@ def run(args: argparse.Namespace) -> int:
             entry.name, runtimes, folder / CONVERSATION, folder, args.rounds, progress=lines.show, done=held.append
         )
         tell("writing the report")
-        report = make_report(entry.name, held, folder, _command(args))
+        return make_report(entry.name, held, folder, _command(args))
     except BaseException:
         for each in held:
             tell(f"kept: {each.reply}, {', '.join(str(log) for log in each.logs)}")
         raise
-    from engine.comparison import text_table
-
-    say(text_table(report.comparison))
-    for line in report.beware:
-        say(f"beware: {line}")
-    say()
-    for name in (PAGE, *OTHERS):
-        say(printable(str(folder / name)))
-    say(f"\nall of it in {time.monotonic() - began_s:.0f} s")
-    return int(any(each.session.figures.faults for each in report.shown))
 
 
 class _Lines:

@@ -97,15 +97,33 @@ def make_report(
         ),
         beware=tuple(busy(shown)),
     )
+    write_report(report, logs, folder, tick=tick)
+    return report
+
+
+def write_report(
+    report: Report, logs: Sequence[Sequence[Log]], folder: Path, *, tick: Callable[[], None] = nobody_waits
+) -> None:
+    """Write all files of a report.
+
+    Args:
+        report: The report.
+        logs: Of each session it shows, round by round.
+        folder: Takes the files.
+        tick: Called between them; what it raises ends the work, and no file is half-written.
+
+    Raises:
+        BadLog, NoRoom: A log cannot be read, or a file not be written.
+    """
+    rounds = [(each.session.name, of, each.others) for each, of in zip(report.shown, logs, strict=True)]
     write_figures(report, folder / FIGURES)
-    write_units([(each.runtime, rounds, each.others) for each, rounds in zip(held, logs, strict=True)], folder / UNITS)
+    write_units(rounds, folder / UNITS)
     write_latex(report, folder / TABLE)
     for name in (SVG, PNG):
         tick()
         write_side_by_side(report.comparison, folder / name)
     tick()
     write_page(report, folder / PAGE)
-    return report
 
 
 def busy(shown: Sequence[Shown]) -> list[str]:

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from engine.comparison import felt, headline, steps
+from engine.comparison.words import cautions
 from engine.export.atomic import whole_file
 from engine.export.palette import ALARM, FAINT, GRID, INK
 from engine.export.report.parts import Report, Shown
@@ -69,6 +70,7 @@ def page_of(report: Report) -> str:
         repeated=list(report.repeated()),
         rounds=[len(each.rounds) for each in report.shown],
         steps=list(zip(steps(comparison), report.changes, strict=True)),
+        cautions=cautions(comparison.sessions),
         style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
