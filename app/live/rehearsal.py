@@ -1,12 +1,15 @@
 """Tries the devices without a model: levels as they come, and a test that sounds and is listened for.
 
-What the microphone hears more while the test sounds is the echo that the agent would answer. Knows no session. Entered
-by [engine]; `play` by any thread.
+What the microphone hears more while the test sounds is the echo that the agent would answer. It is measured at the
+device, before whatever an echo mode, mute or the talk key make of it: those are what is to be chosen by it. Knows no
+session. Entered by [engine]; `play` by any thread.
 """
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -19,7 +22,7 @@ INPUT_HZ, OUTPUT_HZ = 16_000, 24_000
 LISTENS_S = 0.05  # a level each
 TEST_S = 1.0
 BEFORE_S = 1.0  # of what there was before, to compare with
-LATE_S = 0.35  # what a microphone, a room and a driver may add to the way from speaker to chunk
+LATE_S = 0.35  # what a microphone, a room and a driver may add to the way from speaker to level
 FLOOR = 1e-4  # of full scale; what is quieter is silence
 LEVEL = 0.25
 ROUND_NS = NS // 100
@@ -35,11 +38,28 @@ def chime(rate_hz: int = OUTPUT_HZ) -> Samples:
     return np.concatenate(notes).astype(np.float32)
 
 
+@dataclass(frozen=True)
+class Look:
+    """Both devices at a moment.
+
+    Args:
+        at_ns: When.
+        heard: Root mean square of what the microphone delivers; 1 is full scale.
+        sounded: Likewise, of what the speaker takes.
+        there: Whether both are.
+    """
+
+    at_ns: int
+    heard: float
+    sounded: float
+    there: bool
+
+
 class Rehearsal:
     """A trial of what is open.
 
     Args:
-        sound: Open, at `INPUT_HZ` and `OUTPUT_HZ`.
+        sound: Open.
         clock: Its own.
         publish: Takes fields of the snapshot that change.
         check: Raises where the trial is to end.
@@ -47,7 +67,7 @@ class Rehearsal:
 
     def __init__(self, sound: Sound, clock: Clock, publish: Callable[..., None], check: Callable[[], None]) -> None:
         self._sound, self._clock, self._publish, self._check = sound, clock, publish, check
-        self._levels: deque[tuple[int, float]] = deque(maxlen=int((BEFORE_S + TEST_S + 1) / LISTENS_S))
+        self._looks: deque[Look] = deque(maxlen=round((BEFORE_S + TEST_S + 1) / LISTENS_S))
         self._asked = False
         self._sounds_ns: int | None = None  # when the test begins to sound
 
@@ -57,32 +77,47 @@ class Rehearsal:
 
     def run(self) -> None:
         """Try until `check` raises."""
-        self._sound.begin(round(INPUT_HZ * LISTENS_S))
+        looked_ns = self._clock.now_ns()
         while True:
             self._check()
             self._sound.pump()
             for event in self._sound.events():
                 self._publish(message=event.message)
-            while chunk := self._sound.take():
-                level = float(np.sqrt(np.mean(np.square(chunk.samples, dtype=np.float64))))
-                self._levels.append((self._sound.arrival_ns(chunk), level))
             now_ns = self._clock.now_ns()
+            if now_ns - looked_ns >= LISTENS_S * NS:
+                looked_ns = now_ns
+                self._look(now_ns)
             if self._asked and self._sounds_ns is None:
                 self._sounds_ns = now_ns + self._sound.voice.lead_ns
                 self._sound.voice.push(chime(), self._sounds_ns)
                 self._publish(trial=Trial(playing=True))
             elif self._sounds_ns is not None and now_ns > self._sounds_ns + round((TEST_S + LATE_S) * NS):
-                self._publish(trial=Trial(heard_db=self._heard_db(self._sounds_ns)))
+                self._publish(trial=found(self._looks, self._sounds_ns))
                 self._sounds_ns = None
                 self._asked = False
             self._clock.sleep_until_ns(now_ns + ROUND_NS)
 
-    def _heard_db(self, sounds_ns: int) -> float | None:
-        before = [level for at_ns, level in self._levels if at_ns < sounds_ns]
-        while_ = [level for at_ns, level in self._levels if at_ns >= sounds_ns]
-        if not before or not while_:
-            return None
-        return _db(float(np.median(while_))) - _db(float(np.median(before)))
+    def _look(self, now_ns: int) -> None:
+        streams = microphone, speaker = self._sound.microphone, self._sound.speaker
+        there = all(stream.device and not stream.lost for stream in streams)
+        self._looks.append(Look(now_ns, microphone.rms, speaker.rms, there))
+
+
+def found(looks: Iterable[Look], sounds_ns: int) -> Trial:
+    """What a test has shown that began to sound at `sounds_ns`; or why it has shown nothing."""
+    before, while_ = list[Look](), list[Look]()
+    for look in looks:
+        (before if look.at_ns < sounds_ns else while_).append(look)
+    if not before or not while_:
+        return Trial(untold="there was too little time to listen")
+    if not all(look.there for look in while_):
+        return Trial(untold="a device was lost while the test sounded")
+    if not any(look.sounded for look in while_):
+        return Trial(untold="the speaker was given silence: its volume is at zero")
+    if not any(look.heard for look in (*before, *while_)):
+        return Trial(untold="the microphone gives nothing but zeros")
+    room_db, test_db = (_db(median(look.heard for look in side)) for side in (before, while_))
+    return Trial(heard_db=test_db - room_db, room_db=room_db)
 
 
 def _db(level: float) -> float:

@@ -4,6 +4,7 @@ Nothing here waits, locks or computes. A watcher polls `Conversation.snapshot` 1
 commands; every command returns at once and shows its effect in a later snapshot.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -106,11 +107,16 @@ class Trial:
 
     Args:
         playing: Whether the test sounds right now.
-        heard_db: How much louder the microphone heard it be while the last test sounded than before; None before one.
+        heard_db: How much louder the microphone heard it be while the last test sounded than before, whatever the echo
+            mode; None where no test has told.
+        room_db: How loud it was before that test, below full scale.
+        untold: Why the last test tells nothing; empty where it does, and before one.
     """
 
     playing: bool = False
     heard_db: float | None = None
+    room_db: float = -math.inf
+    untold: str = ""
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class SoundPanel(Card):
             self._say(self._echo_says, "")
             self.use_button.hide()
             return
-        advice = sound_advice.echo(trial.heard_db, QAccessible.isActive())
+        advice = sound_advice.echo(trial, snapshot.echo, QAccessible.isActive())
         said = "The test sound plays." if playing else advice.text
         self._say(self._echo_says, said)
         self._advice = sound_advice.Advice() if playing else advice

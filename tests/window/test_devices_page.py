@@ -116,6 +116,24 @@ def test_an_echo_that_is_heard_comes_with_a_way_out(rig: Rig) -> None:
     assert "does not hear the speaker" in panel._echo_says.text()
 
 
+def test_a_test_that_tells_nothing_says_why_and_recommends_nothing(rig: Rig) -> None:
+    panel = page(rig).panel
+    panel.play_button.click()
+    rig.show(microphone=scenes.MICROPHONE, speaker=scenes.SPEAKER, trial=Trial(heard_db=14.0))
+    assert panel.use_button.isVisible()
+    rig.show(trial=Trial(untold="a device was lost while the test sounded"))
+    assert panel._echo_says.text() == "The test tells nothing: a device was lost while the test sounded."
+    assert not panel.use_button.isVisible()
+
+
+def test_a_mode_that_helps_against_an_echo_that_is_heard_is_not_talked_out_of(rig: Rig) -> None:
+    panel = page(rig).panel
+    panel.play_button.click()
+    rig.show(echo=EchoMode.HALF_DUPLEX, trial=Trial(heard_db=14.0))
+    assert "Taking turns, which is chosen, keeps it from being answered." in panel._echo_says.text()
+    assert not panel.use_button.isVisible()
+
+
 def test_volume_and_latency_are_heard_at_once_and_kept(rig: Rig) -> None:
     for value in range(100, 29, -10):
         page(rig).volume.setValue(value)
