@@ -30,6 +30,8 @@ class Standing:
     def draw(self, phase: Phase, *wanted: Phase, trial: Trial | None = None) -> int | None:
         """Change the phase, where it is one of those; what was under way is no longer wanted.
 
+        What was said of it goes with it, except while it comes to its end.
+
         Returns:
             A ticket for what comes now; None where the phase was another.
         """
@@ -37,12 +39,11 @@ class Standing:
             if self._closed or self.state.phase not in wanted:
                 return None
             self._ticket += 1
-            begins = phase is Phase.LOADING
             self.state = replace(
                 self.state,
                 phase=phase,
-                progress=Progress("getting ready") if begins else None,
-                message="" if begins else self.state.message,
+                progress=Progress("getting ready") if phase is Phase.LOADING else None,
+                message=self.state.message if phase is Phase.STOPPING else "",
                 trial=trial,
             )
             return self._ticket

@@ -16,7 +16,7 @@ from app.live.ears import Ears
 from app.live.growth import SOONEST_UNITS, Growth
 from app.live.loading import FetchProgress, Loader
 from app.live.preload import preload
-from app.live.snapshot import SHOWN_UNITS, Listening, Phase, Progress
+from app.live.snapshot import SHOWN_UNITS, Listening, Phase, Progress, Trial
 from app.live.standing import Halted, Standing
 from app.live.worker import ThreadWorker
 from engine.cadence import measure
@@ -97,6 +97,21 @@ def test_what_an_older_ticket_tells_is_let_go() -> None:
     assert standing.draw(Phase.LOADING, *Phase) is None
 
 
+def test_what_was_said_before_goes_where_something_else_begins_and_stays_while_it_stops() -> None:
+    standing = Standing()
+    standing.say("the speaker cannot be opened")
+    first = standing.draw(Phase.IDLE, Phase.IDLE, trial=Trial())
+    assert first is not None
+    assert standing.state.message == ""
+    standing.publish(first, message="the microphone gives nothing but zeros")
+    standing.draw(Phase.IDLE, Phase.IDLE)  # the trial ends, and with it what was said of it
+    assert standing.state.message == ""
+    standing.draw(Phase.LOADING, Phase.IDLE)
+    standing.say("something")
+    standing.draw(Phase.STOPPING, Phase.LOADING)
+    assert standing.state.message == "something"
+
+
 # --- ears ------------------------------------------------------------------------------------------------------------
 
 
@@ -141,6 +156,54 @@ def test_another_way_of_listening_begins_closed() -> None:
     assert not sound.hearing
     ears.adopt(None, Listening.OPEN)
     assert not sound.hearing  # one that is closed is left alone
+
+
+def test_what_the_talk_key_opened_is_closed_where_another_sound_is_heard_through() -> None:
+    ears, sound = Ears(), Heard()
+    ears.adopt(sound, Listening.TOGGLE)  # type: ignore[arg-type]
+    ears.hold(True)
+    ears.hold(False)
+    assert sound.hearing
+    ears.adopt(None, Listening.TOGGLE)
+    again = Heard()
+    ears.adopt(again, Listening.TOGGLE)  # type: ignore[arg-type]
+    assert again.hearing is ears.open is False
+
+
+def test_a_key_that_is_held_down_is_held_through_another_start() -> None:
+    ears, sound = Ears(), Heard()
+    ears.adopt(None, Listening.HOLD)
+    ears.hold(True)
+    ears.adopt(sound, Listening.HOLD)  # type: ignore[arg-type]
+    assert sound.hearing is ears.open is True
+
+
+class SlowlyHeard(Heard):
+    """Its first telling takes until the test lets it go."""
+
+    def __init__(self) -> None:
+        self.told, self.go_on = threading.Event(), threading.Event()
+
+    def hear(self, hearing: bool) -> None:
+        if not self.told.is_set():
+            self.told.set()
+            assert self.go_on.wait(10)
+        super().hear(hearing)
+
+
+@pytest.mark.parametrize("wish", [lambda ears: ears.mute(True), lambda ears: ears.listen(Listening.HOLD)])
+def test_of_two_wishes_at_once_the_last_is_what_a_sound_is_told(wish: Callable[[Ears], None]) -> None:
+    ears, sound = Ears(), SlowlyHeard()
+    adopting = threading.Thread(target=lambda: ears.adopt(sound, Listening.OPEN))  # type: ignore[arg-type]
+    wishing = threading.Thread(target=lambda: wish(ears))
+    adopting.start()
+    assert sound.told.wait(10)
+    wishing.start()
+    wishing.join(0.05)  # without a lock it is through by then, and is told before the one that is on its way
+    sound.go_on.set()
+    for thread in (adopting, wishing):
+        thread.join(10)
+    assert sound.hearing is ears.open is False
 
 
 # --- what a session tells --------------------------------------------------------------------------------------------
