@@ -8,21 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from app.audio.resampler import Resampler
+from app.audio.resampler import Resampler, hold_ns
+from engine.clock import NS
 from engine.errors import CadenceError
 from engine.ring import Samples
 
 FRAME_S = 0.01  # what the canceller takes at a time
 RATES_HZ = (16_000, 32_000, 48_000)  # what it runs at
-
-
-def check() -> None:
-    """Whether there is a canceller.
-
-    Raises:
-        CadenceError: There is none.
-    """
-    _canceller(RATES_HZ[0])
 
 
 class Canceller:
@@ -48,7 +40,7 @@ class Canceller:
         )
         # [2, samples] at its own rate: the microphone's and the speaker's side that do not fill a frame yet.
         self._waiting = np.zeros((2, 0), np.float32)
-        held_s = FRAME_S + (2 * self._resamplers[0].hold_ns / 1e9 if self._resamplers else 0.0)
+        held_s = FRAME_S + (2 * hold_ns(rate_hz, own_rate_hz) / NS if self._resamplers else 0.0)
         self.delay = round(held_s * rate_hz)
         self._out: Samples = np.zeros(self.delay, np.float32)
 

@@ -15,7 +15,7 @@ from app.audio.gate import Gate
 from app.audio.grid import Grid
 from app.audio.opening import BLOCK_S
 from app.audio.reference import Reference
-from app.audio.resampler import HELD_BACK
+from app.audio.resampler import hold_ns
 from app.audio.speaker import Speaker
 from app.audio.state import EchoMode, SoundCounts
 from app.audio.steady import Steady
@@ -133,8 +133,8 @@ class Hearing:
         self._grid = Grid(round(line.time_ns(position)), self.rate_hz)
         self._reference = Reference(self._grid)
         self._steady = Steady(microphone.rate_hz, self.rate_hz)
-        hold_ns = HELD_BACK * NS // min(self.rate_hz, microphone.rate_hz)
-        self._wait_ns = round(BLOCK_S * NS) + line.worst_ns + hold_ns + SLACK_NS
+        held_ns = hold_ns(microphone.rate_hz, self.rate_hz)
+        self._wait_ns = round(BLOCK_S * NS) + line.worst_ns + held_ns + SLACK_NS
 
     def _exchange(self, microphone: Microphone | None) -> None:
         """Go on with another microphone; the grid stays."""

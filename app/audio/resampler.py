@@ -15,6 +15,11 @@ HELD_BACK = 340  # samples at the lower of two rates, at most (measured: 131 to 
 MOST_CORRECTION = 0.004  # a quartz is off by a hundredth of that; what is more is no drift
 
 
+def hold_ns(in_rate_hz: int, out_rate_hz: int) -> int:
+    """How long, at most, a sample waits in a resampler for those after it."""
+    return HELD_BACK * NS // min(in_rate_hz, out_rate_hz)
+
+
 class Resampler:
     """A stream of mono samples at another rate.
 
@@ -31,11 +36,6 @@ class Resampler:
         )
         self._gain = 0.0
         self.owed = 0.0  # output samples that what came is worth and that have not gone yet
-
-    @property
-    def hold_ns(self) -> int:
-        """How long, at most, a sample waits for those after it."""
-        return HELD_BACK * NS // min(self.in_rate_hz, self.out_rate_hz)
 
     def process(self, samples: Samples, correction: float = 0.0) -> Samples:
         """What can go now.

@@ -5,6 +5,8 @@ side. Knows no session and no model. `_block` is entered by [audio], the constru
 by [engine].
 """
 
+from collections import deque
+
 import numpy as np
 
 from app.audio.backend import Backend, Frames
@@ -17,6 +19,9 @@ from engine.playout import Playout
 from engine.ring import Samples
 
 MOST_MORE_NS = NS // 2  # than told is not believed
+ASTRAY_NS = 60_000_000  # PulseAudio's times wander by 25 ms
+LOOK_NS = NS // 2  # how far ahead blocks lie is kept for each of these
+LOOKS = 60
 
 
 class Speaker:
@@ -41,8 +46,10 @@ class Speaker:
         self.error: Exception | None = None  # [audio] the first that the callback met
         self.levels = LevelMeter()
         self._volume = volume  # [audio] of the last sample
-        self._furthest_ns = 0  # [audio] how far ahead a block's end has been
+        self._furthest_ns = self._look_ends_ns = 0  # [audio] how far ahead a block's end has been in this look
+        self._furthest: deque[int] = deque(maxlen=LOOKS)  # [audio] and in those before it
         self._ends_ns = 0  # [audio] when the last block will have sounded
+        self._astray = False  # [audio] whether that was told to be at another time
         self.stream = open_stream(backend, device, Direction.OUTPUT, latency_s, self._block)
         self.tape = Tape(self.stream.rate_hz)
         self.playout = Playout(self.stream.rate_hz)
@@ -62,9 +69,13 @@ class Speaker:
 
     @property
     def latency_ns(self) -> int:
-        """From a callback until the end of its block sounds, at most: a sound server adds to what the driver tells."""
+        """From a callback until the end of its block sounds, at most: a sound server adds to what the driver tells.
+
+        As it was in the last half minute, but for one block or so: what was never told again says nothing.
+        """
         told_ns = round(self.stream.latency_s * NS)
-        return max(told_ns, min(self._furthest_ns, told_ns + MOST_MORE_NS))
+        furthest_ns = sorted(tuple(self._furthest))[-2:]
+        return max(told_ns, min(furthest_ns[0], told_ns + MOST_MORE_NS)) if len(furthest_ns) == 2 else told_ns
 
     def close(self) -> None:
         """Give the device back [control]."""
@@ -77,9 +88,9 @@ class Speaker:
         try:
             now_ns = self._clock.now_ns()
             mono = self._mono[: len(out)]
-            start_ns = self._guess_ns(now_ns) if away_ns is None else now_ns + away_ns
+            start_ns = self._guess_ns(now_ns) if away_ns is None else self._believed_ns(now_ns + away_ns)
             self._ends_ns = start_ns + len(out) * NS // self.stream.rate_hz
-            self._furthest_ns = max(self._furthest_ns, self._ends_ns - now_ns)
+            self._note_reach(self._ends_ns - now_ns, now_ns)
             self.playout.read_into(mono, start_ns)
             self._turn_down(mono)
             out[:] = mono[:, None]
@@ -89,6 +100,12 @@ class Speaker:
             out.fill(0.0)
             self.error = self.error or error
 
+    def _note_reach(self, ahead_ns: int, now_ns: int) -> None:
+        if now_ns >= self._look_ends_ns:
+            self._furthest.append(self._furthest_ns)
+            self._furthest_ns, self._look_ends_ns = 0, now_ns + LOOK_NS
+        self._furthest_ns = max(self._furthest_ns, ahead_ns)
+
     def _turn_down(self, mono: Samples) -> None:
         volume = self.volume
         if volume != self._volume:  # a ramp, so that it does not click
@@ -96,6 +113,12 @@ class Speaker:
             self._volume = volume
         elif volume != 1.0:
             mono *= np.float32(volume)
+
+    def _believed_ns(self, told_ns: int) -> int:
+        """Blocks follow each other: one that is told to lie elsewhere is believed when the next one agrees."""
+        astray = self._ends_ns > 0 and abs(told_ns - self._ends_ns) > ASTRAY_NS
+        self._astray = astray and not self._astray
+        return self._ends_ns if self._astray else told_ns
 
     def _guess_ns(self, now_ns: int) -> int:
         """Where the driver does not tell: right after the block before, as far as the latency can be true."""

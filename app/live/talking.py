@@ -83,8 +83,7 @@ class Talk:
         self._sound.begin(int(model.input_rate_hz / model.plan.cadence), max_queued=MOST_QUEUED)
         while True:
             self._check()
-            with self.session.voice_lock:
-                self._sound.pump()
+            self._sound.pump()
             self._hear_of_devices()
             if not self._hears and not self._paused and self._sound.counts.heard:
                 self._hears = True  # not before: a microphone's clock takes half a second to be known

@@ -42,7 +42,8 @@ class Behaviour:
         flags: Whether every block is flagged.
         hangs: Closing does, until this is set.
         loses: Frames that the driver drops without a word before the block at this second: (second, frames).
-        rates_when_microphone_is_open: What it falls to when a microphone opens.
+        falls_to_hz: The rate that it falls to when a microphone opens.
+        tells_more_ms: What it adds, at a second of the true clock, to how far away it tells a block to be.
     """
 
     wave: Wave = silence
@@ -55,6 +56,7 @@ class Behaviour:
     hangs: Event | None = None
     loses: list[tuple[float, int]] = field(default_factory=list)
     falls_to_hz: int | None = None
+    tells_more_ms: Callable[[float], float] = lambda seconds: 0.0
 
 
 class FakeBackend:
@@ -197,6 +199,7 @@ class FakeStream:
         start_ns = self.true_ns(first)
         now_ns = self._clock.now_ns()
         away_ns = round(now_ns - start_ns if self.hears else start_ns - now_ns)
+        away_ns += round(self.behaviour.tells_more_ms(now_ns / NS) * 1e6)
         data = np.zeros((block, self.channels), np.float32)
         if self.hears:
             seconds = (start_ns + np.arange(block) * NS / (self.rate_hz * (1 + self.behaviour.drift))) / NS

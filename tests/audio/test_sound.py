@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.audio.devices import AudioDevice, DeviceChoice
+from app.audio.resampler import Resampler
 from app.audio.sound import Sound
 from app.audio.state import NO_STREAM, EchoMode, Happening, Side, SoundSettings
 from engine.clock import NS
@@ -404,6 +405,126 @@ def test_a_driver_that_tells_no_times_still_sounds_within_its_latency():
     loud = np.flatnonzero(np.abs(stream.heard[:, 0]) > 0.25)
     assert abs(stream.true_ns(loud[0]) - start_ns) < stream.latency_s * NS
     assert talk.sound.voice.counts.underflows == 0
+
+
+def speak(talk, seconds):
+    """Say a tone of so many seconds, each pushed a tenth of a second before it must be."""
+    said, begins_ns = tone(seconds, OUT_HZ), talk.clock.now_ns() + 100_000_000
+    for second in range(seconds):
+        part = said[second * OUT_HZ : (second + 1) * OUT_HZ]
+        talk.sound.voice.push(part, begins_ns + second * NS + talk.sound.voice.lead_ns)
+        talk.run(1)
+
+
+def holes_ms(talk, since_s):
+    """How long the speaker fell silent, or nearly, between the first and the last sound since a second."""
+    stream = talk.speaker_stream
+    heard = stream.heard[:, 0][round((since_s * NS - stream.true_ns(0)) * stream.rate_hz / NS) :]
+    loud = np.flatnonzero(np.abs(heard) > 0.05)
+    gaps = np.diff(loud) * 1e3 / stream.rate_hz
+    return [round(float(gap), 1) for gap in gaps if gap > 1]
+
+
+@pytest.mark.parametrize("more_ms", [3, 30, 600])
+def test_a_block_that_is_told_to_lie_further_off_leaves_no_hole_in_speech_and_delays_nothing_after_it(more_ms):
+    talk, told = Talk(prepare=lambda backend: None), []
+    talk.backend.of(SPEAKER).tells_more_ms = lambda at_s: told.append(at_s) or more_ms if at_s > 11 and not told else 0
+    talk.run(2)
+    lead_ns, began_s = talk.sound.voice.lead_ns, talk.clock.now_ns() / NS
+    speak(talk, 4)
+    assert told
+    assert talk.sound.voice.lead_ns == lead_ns
+    talk.run(3)
+    assert holes_ms(talk, began_s) == []
+    assert talk.sound.voice.lead_ns == lead_ns
+    assert talk.sound.voice.counts.underflows == 0
+
+
+def test_a_block_that_is_told_to_lie_elsewhere_lets_nothing_sound_before_its_time():
+    talk, told = Talk(), []
+    talk.backend.of(SPEAKER).tells_more_ms = lambda at_s: told.append(at_s) or 600 if at_s > 9.2 and not told else 0
+    talk.run(2)
+    due_ns = talk.clock.now_ns() + NS
+    talk.sound.voice.push(tone(1.0, OUT_HZ), due_ns)
+    talk.run(3)
+    assert told
+    stream = talk.speaker_stream
+    loud = np.flatnonzero(np.abs(stream.heard[:, 0]) > 0.25)
+    assert stream.true_ns(loud[0]) == pytest.approx(due_ns, abs=2e6)
+    assert (loud[-1] - loud[0]) / stream.rate_hz == pytest.approx(1, abs=0.02)
+
+
+def test_a_driver_that_moves_off_for_good_or_for_a_while_moves_the_lead_between_utterances():
+    """It tells 30 ms more from the eleventh second to the twentieth: nothing of that is a hole in what is said."""
+    talk = Talk()
+    talk.backend.of(SPEAKER).tells_more_ms = lambda at_s: 30 if 11 < at_s < 20 else 0
+    talk.run(2)
+    lead_ns, began_s = talk.sound.voice.lead_ns, talk.clock.now_ns() / NS
+    speak(talk, 5)
+    assert talk.sound.voice.lead_ns == lead_ns
+    talk.run(3)
+    assert talk.sound.voice.lead_ns == pytest.approx(lead_ns + 30e6, abs=1e6)
+    speak(talk, 5)  # across the way back
+    talk.run(3)
+    assert len(holes_ms(talk, began_s)) == 1  # between the two
+    assert talk.sound.voice.counts.underflows == 0
+    talk.run(30)
+    assert talk.sound.voice.lead_ns == lead_ns
+
+
+def test_a_flush_does_not_wait_for_a_resampler_and_what_that_was_at_does_not_sound(monkeypatch):
+    """It comes from another thread while the engine is in the midst of a push."""
+    talk = Talk()
+    talk.run(2)
+    voice, flushed, real = talk.sound.voice, [], Resampler.process
+    voice.push(tone(1.0, OUT_HZ), talk.clock.now_ns() + voice.lead_ns)
+
+    def process(resampler, samples, correction=0.0):
+        if not flushed:
+            flusher = threading.Thread(target=lambda: flushed.append(voice.flush(talk.clock.now_ns())))
+            flusher.start()
+            flusher.join(5)
+            assert flushed, "it waited"
+        return real(resampler, samples, correction)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Resampler, "process", process)
+        voice.push(tone(1.0, OUT_HZ), talk.clock.now_ns() + voice.lead_ns + NS)
+    assert flushed == [2 * OUT_HZ]
+    assert voice.unplayed_samples == 0
+    talk.run(3)
+    assert not talk.speaker_stream.heard.any()
+    assert (voice.counts.pushed, voice.counts.played, voice.counts.flushed) == (2 * OUT_HZ, 0, 2 * OUT_HZ)
+    speak(talk, 2)
+    talk.run(1)
+    assert voice.counts.played == 2 * OUT_HZ
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flushes_from_another_thread_at_any_moment_leave_the_counts_whole(seed):
+    talk, rng, done = Talk(), np.random.default_rng(seed), threading.Event()
+    talk.run(2)
+    voice, left = talk.sound.voice, []
+
+    def flush_on():
+        while not done.is_set():
+            left.append(voice.flush(talk.clock.now_ns()))
+
+    flusher = threading.Thread(target=flush_on)
+    flusher.start()
+    pushed = 0
+    for _ in range(60):
+        part = tone(float(rng.uniform(0.01, 0.5)), OUT_HZ)
+        pushed += len(part)
+        voice.push(part, talk.clock.now_ns() + voice.lead_ns)
+        talk.run(0.05)
+    done.set()
+    flusher.join()
+    talk.run(2)
+    counts = voice.counts
+    assert (counts.pushed, counts.dropped) == (pushed, 0)
+    assert counts.flushed == sum(left)
+    assert counts.played == counts.pushed - counts.flushed >= 0
 
 
 # --- devices come and go ---------------------------------------------------------------------------------------------

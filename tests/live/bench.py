@@ -192,6 +192,12 @@ class Bench:
         return polled
 
     @property
+    def sound(self) -> Sound:
+        """What is open."""
+        assert self.conversation._equipment.sound is not None, "nothing is open"
+        return self.conversation._equipment.sound
+
+    @property
     def logs(self) -> list[Path]:
         return sorted(self.folder.glob("*/session.jsonl"))
 
