@@ -13,8 +13,6 @@ from fractions import Fraction
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
 from engine.chunk import Chunk
 from engine.clock import NS, Clock
 from engine.playout import PlayoutCounts
@@ -54,7 +52,7 @@ class Voice(Protocol):
         ...
 
     def flush(self, now_ns: int) -> int:
-        """Fall silent, with a fade; returns how many samples were left unplayed."""
+        """Fall silent, with a fade [any, beside a push too]; returns how many samples were left unplayed."""
         ...
 
 
@@ -111,7 +109,7 @@ class Session:
         self.next_index = 0  # of the chunk that comes after the last one that was run
         self._position = model.plan.start
         self.waiting = Waiting(model.input_rate_hz, model.output_rate_hz)
-        self.voice_lock = threading.Lock()  # whoever touches the playout holds it, and what an interruption left
+        self._interruption_lock = threading.Lock()  # held for a flush and a few assignments
         self._interrupted, self._unheard_samples = False, 0
         self._units = self._overruns = 0
         self._slack_ms: deque[float] = deque(maxlen=REMEMBERED_UNITS)
@@ -133,7 +131,7 @@ class Session:
 
     def interrupt(self) -> None:
         """The user cuts the agent short [any]: it falls silent now, and with the next unit its turn ends."""
-        with self.voice_lock:
+        with self._interruption_lock:
             self._interrupted = True
             self._unheard_samples += self.playout.flush(self.clock.now_ns())
 
@@ -247,7 +245,7 @@ class Session:
             return Outcome(Event.FLUSH, flush=True), stages, [fault]
 
     def _so_far(self) -> SoFar:
-        with self.voice_lock:
+        with self._interruption_lock:
             unplayed_samples = self.playout.unplayed_samples + self._unheard_samples
             interrupted, self._interrupted, self._unheard_samples = self._interrupted, False, 0
         return SoFar(
@@ -261,15 +259,19 @@ class Session:
     def _give_voice(self, outcome: Outcome, deadline_ns: int) -> bool:
         """Flush and push as the unit came to; returns whether its audio will sound."""
         self._let_sound(self.clock.now_ns())
-        with self.voice_lock:
-            if outcome.flush:
-                self.playout.flush(self.clock.now_ns())
-            if self._interrupted:  # while the unit ran: what it wanted to say is left unsaid too
-                self._unheard_samples += len(outcome.audio)
-            elif len(outcome.audio):
-                self.playout.push(outcome.audio, due_ns=deadline_ns + self.playout.lead_ns)
-                return True
-        return False
+        if outcome.flush:
+            self.playout.flush(self.clock.now_ns())
+        if not len(outcome.audio):
+            return False
+        said = not self._interrupted  # while the unit ran: what it wanted to say is left unsaid too
+        if said:
+            self.playout.push(outcome.audio, due_ns=deadline_ns + self.playout.lead_ns)
+        with self._interruption_lock:  # and so where it came while this was pushed: nobody waits for a push
+            if self._interrupted:
+                unheard = self.playout.flush(self.clock.now_ns()) if said else len(outcome.audio)
+                self._unheard_samples += unheard
+                said = False
+        return said
 
     def _let_sound(self, now_ns: int) -> None:
         if self._speaker is not None:

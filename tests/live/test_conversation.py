@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import soundfile
 from app import wiring
 from app.audio.devices import DeviceChoice
 from app.audio.state import NO_STREAM, EchoMode, SoundSettings
+from app.audio.voice import Voice
 from app.live.snapshot import Listening, Phase
 from engine.clock import NS
 from engine.errors import MissingWeights
@@ -472,6 +474,52 @@ def test_stop_speaking_is_silent_within_a_block_and_the_turn_ends(tmp_path: Path
     assert [so_far.interrupted for so_far in told[:5]] == [False, False, False, True, False]
     assert told[3].unplayed_samples > 24_000  # the second that was cut, and the one that came in that unit
     assert units(bench)[2].response_delay_ms is None
+
+
+def test_to_stop_speaking_waits_for_nothing_that_the_engine_does_between_units(tmp_path: Path) -> None:
+    """A disk that does not take what is recorded holds the engine up, and no key."""
+    bench = Bench(tmp_path, [Told(), *[Told(Event.SPEAK, tone(1.0)) for _ in range(9)]])
+    cut: list[float] = []
+
+    def write(user: np.ndarray, agent: np.ndarray) -> None:
+        if bench.clock.seconds < 5 or cut:
+            return
+        key = threading.Thread(target=bench.conversation.stop_speaking)
+        key.start()
+        key.join(5)
+        assert not key.is_alive(), "it waited"
+        cut.append(bench.clock.seconds)
+
+    bench.clock.at(4, lambda: setattr(bench.sound, "tap", write))
+    bench.talk(8)
+    times = bench.sounded_at(np.flatnonzero(np.abs(bench.sounded) > 0.001))
+    until = times[times < cut[0] + 0.8]  # then comes what the next unit says
+    assert cut[0] < until[-1] < cut[0] + 0.25
+    assert sum(so_far.interrupted for so_far in bench.model.so_far) == 1
+
+
+def test_to_stop_speaking_while_a_units_voice_is_pushed_leaves_that_unsaid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [Told(), *[Told(Event.SPEAK, tone(1.0), takes_s=0.5) for _ in range(2)]]
+    bench, real, cut = Bench(tmp_path, said), Voice.push, [0.0]
+
+    def push(voice: Voice, samples: np.ndarray, due_ns: int) -> None:
+        if len(bench.model.so_far) == 3 and not cut[0]:
+            cut[0] = bench.clock.seconds
+            key = threading.Thread(target=bench.conversation.stop_speaking)
+            key.start()
+            key.join(5)
+            assert not key.is_alive(), "it waited"
+        real(voice, samples, due_ns)
+
+    monkeypatch.setattr(Voice, "push", push)
+    bench.talk(8)
+    times = bench.sounded_at(np.flatnonzero(np.abs(bench.sounded) > 0.001))
+    assert times[-1] < cut[0] + 0.25
+    told = bench.model.so_far
+    assert [so_far.interrupted for so_far in told[:5]] == [False, False, False, True, False]
+    assert told[3].unplayed_samples > 24_000  # the rest of the second that sounded, and all of this one
 
 
 def test_both_sides_are_recorded_where_the_user_asked_for_it(tmp_path: Path) -> None:
