@@ -104,4 +104,3 @@ def test_the_chosen_second_is_told_side_by_side() -> None:
     told = dict(words.rows(model))
     assert told["Unit"][1] == words.NO_UNIT, "the shorter one has ended"
     assert not model.lanes[1].bars[-1].event
-    assert model.lanes[0].bars[-1].event
