@@ -4,10 +4,13 @@ Knows how it is asked and how it answers; what weights are is the engine's busin
 """
 
 import argparse
+import json
 import os
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from app.streams import ask, say
+from app.targets import check_ending, check_targets
 from app.terminal import TerminalProgress
 from engine.errors import AskedWrongly, BadWeights, MissingWeights, NoRoom
 from engine.models import registry, weights
@@ -15,6 +18,7 @@ from engine.phrases import aligned, printable, readable, size
 
 _CACHE = "The cache is the system's own place for such, or the folder that DUPLEXCADENCE_CACHE names."
 _NOT_HERE, _DAMAGED = "not here", "damaged"
+_QUESTION = "questions/tell_me_about_rain.wav"
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -71,6 +75,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default="auto",
         metavar="DEVICE",
         help="whose memory a folder's model must fit: auto (a CUDA device where there is one), cpu, cuda, cuda:1 ...",
+    )
+    check.add_argument(
+        "--trial",
+        action="store_true",
+        help="then let a folder's model hear ten seconds of a question beside its released code: whether every bit is "
+        "the same, or the first stage that differs; times in seconds; a verdict, and a report to send",
+    )
+    check.add_argument(
+        "--report",
+        type=Path,
+        default=Path("trial.json"),
+        metavar="FILE",
+        help="where the trial's report goes: figures, settings and versions; no path, no words (default: trial.json)",
     )
     check.set_defaults(run=run_check)
 
@@ -159,19 +176,26 @@ def _fetch_release(store: weights.Store, release: weights.Release, args: argpars
 def run_check(args: argparse.Namespace) -> int:
     """Read and compare everything; 1 where something is missing or wrong."""
     store, code = weights.open_store(), 0
+    if args.trial:
+        check_ending("--report", args.report, (".json",))
+        check_targets({}, {"--report": args.report})
+        if len(args.names) != 1:
+            raise AskedWrongly(f"--trial of {len(args.names)} names", "one folder, or minicpm-o-4.5")
     known = {*store.manifest.weights, *(entry.name for entry in registry.entries())}
     for name in args.names or ["pocket"]:
         if name not in known and name and (os.sep in name or Path(name).exists()):
-            code = max(code, _check_folder(Path(name), args.device))
+            code = max(code, _check_folder(Path(name), args))
             continue
         if (release := store.manifest.releases.get(name.lower())) is not None:
             try:
                 say(f"{release.model}: good, {readable(weights.verify_release(store, release))} read and compared")
-                code = max(code, _check_folder(weights.locate_release(store, release), args.device))
+                code = max(code, _check_folder(weights.locate_release(store, release), args))
             except (MissingWeights, BadWeights) as error:
                 say(f"{release.model}: {'missing' if isinstance(error, MissingWeights) else 'bad'}: {error}")
                 code = error.exit_code
             continue
+        if args.trial:
+            raise AskedWrongly(f"--trial of {name}", "a model's folder, or the name of one whose release is fetched")
         for weight in _weights_of(store, [name]):
             try:
                 say(f"{weight}: good, {readable(store.verify(weight))} read and compared")
@@ -193,7 +217,7 @@ def run_verify(args: argparse.Namespace) -> int:
     return int(any(law.kept is False for law in laws))
 
 
-def _check_folder(folder: Path, device: str) -> int:
+def _check_folder(folder: Path, args: argparse.Namespace) -> int:
     """What a folder holds, and whether its model fits; 1 where it will not do.
 
     Raises:
@@ -207,7 +231,7 @@ def _check_folder(folder: Path, device: str) -> int:
     entry = registry.of_folder(folder)
     from app.device_memory import spare_on  # torch, which no other of these commands needs
 
-    available_bytes, where = spare_on(device)
+    available_bytes, where = spare_on(args.device)
     survey = entry.look_over(folder)
     say(f"{entry.name} in {printable(folder.name)}")
     for line in survey.lines():
@@ -219,7 +243,32 @@ def _check_folder(folder: Path, device: str) -> int:
         say(f"refused: {printable(str(error))}")
         return error.exit_code
     say(f"whole: {size(survey.needed_bytes)} and graphs, of {size(available_bytes)} that {where} has to spare")
-    return 0
+    return _try_folder(entry, folder, args) if args.trial else 0
+
+
+def _try_folder(entry: registry.ModelEntry, folder: Path, args: argparse.Namespace) -> int:
+    """A folder's trial on this machine; 1 where it is not the released code's answer, or not in time."""
+    import numpy as np
+
+    from app.audio_file import SpeechFile
+    from app.device_memory import device_named, spare_on
+    from engine.export.atomic import whole_file
+
+    with as_file(files("assets").joinpath(_QUESTION)) as path:
+        question = np.concatenate(list(SpeechFile(path, entry.input_rate_hz).blocks()))
+    trial = entry.try_folder(
+        folder,
+        device=device_named(args.device),
+        question=question,
+        available_bytes=lambda: spare_on(args.device)[0],
+        progress=TerminalProgress(),
+    )
+    for line in trial.lines():
+        say(line)
+    with whole_file(args.report) as part:
+        part.write_text(json.dumps({"model": entry.name, **trial.report()}, indent=1) + "\n", encoding="utf-8")
+    say(f"{trial.verdict()}; report: {args.report}")
+    return 0 if trial.passed else 1
 
 
 def _weights_of(store: weights.Store, names: list[str]) -> list[str]:

@@ -61,6 +61,8 @@ class ModelEntry:
         survey: `module:function` of its room, called with a folder, tells what it holds of a release without loading
             it (`engine.models.weights.survey.Survey`); empty where no folder can be named.
         config_type: What `model_type` such a folder's `config.json` has.
+        trial: `module:function` that tries such a folder's weights on this machine beside the released code; called as
+            `engine.bench.unit.trial.try_folder` is.
         specimen: `module:function` of its room, called without arguments: itself at a size that is tried in a second
             (`engine.models.specimen.Specimen`); empty where it has none.
     """
@@ -76,6 +78,7 @@ class ModelEntry:
     builder: str = ""
     survey: str = ""
     config_type: str = ""
+    trial: str = ""
     specimen: str = ""
 
     @property
@@ -130,6 +133,17 @@ class ModelEntry:
         make: Callable[[], Specimen] = _load(self.specimen)
         return make()
 
+    def try_folder(self, folder: Path, **options: Any) -> Any:
+        """A folder's weights beside the released code on this machine; see `trial`.
+
+        Raises:
+            AskedWrongly: There is no trial of this model.
+            CadenceError: It cannot be held, and why.
+        """
+        if not self.trial:
+            raise AskedWrongly(f"there is no trial of {self.name}", "a model that comes with one")
+        return _load(self.trial)(folder, **options)
+
     def look_over(self, folder: Path) -> "Survey":
         """What a folder holds of this model's release; loads torch, and none of the weights.
 
@@ -160,6 +174,7 @@ ENTRIES = (
         session_s=600,
         survey="engine.models.minicpm_o.folder:survey",
         config_type="minicpmo",
+        trial="engine.bench.unit.trial:try_folder",
         specimen="engine.models.minicpm_o.specimen:specimen",
     ),
     ModelEntry(

@@ -28,7 +28,7 @@ def compare(
     slides, held = 0, ours.parts.language.held
     for heard in islice(units, count):
         theirs, own = stock.hear(heard), ours.hear(heard)
-        wrong = [*_unlike(own, theirs), *_carried_unlike(ours, stock)]
+        wrong = [*_unlike(own, theirs), *carried_unlike(ours, stock)]
         for column in (stock, ours):
             column.rest(heard)
         equal, samples = equal + (not wrong), samples + len(own.sound)
@@ -55,7 +55,7 @@ def _unlike(ours: Said, theirs: Said) -> list[str]:
     return names if torch.equal(ours.sound, theirs.sound) else [*names, "sound"]
 
 
-def _carried_unlike(ours: CadenceUnit, stock: StockUnit) -> list[str]:
+def carried_unlike(ours: CadenceUnit, stock: StockUnit) -> list[str]:
     """What is carried otherwise, by name; token2wav's by released name."""
     own, theirs = ours.parts, stock.conversation.parts
     caches = {
