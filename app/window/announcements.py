@@ -1,10 +1,13 @@
 """What a screen reader is told without being asked: changes of state, never ticks, and never while the agent speaks.
 
 A screen reader's own speech would be heard by the microphone, or talk over the agent: what can wait does, until the
-agent is silent, and of what has waited only the newest of its kind is told. Faults cannot wait. `Announcer` decides
-and knows no Qt; `announce` hands on. [ui]
+agent is silent, and of what has waited only the newest of its kind is told. Faults cannot wait, but for one another:
+of a storm the newest is told once in a while, with how many there were. `Announcer` decides and knows no Qt; `announce`
+hands on. [ui]
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
@@ -12,10 +15,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import words
-from engine.clock import NS
+from engine.phrases import counted
+from engine.timing import Fault
 
-FAULTS_APART_NS = 5 * NS  # a storm is told of once in that time
+FAULTS_APART_S = 5.0
 
+_URGENT = (Phase.PAUSED, Phase.FAILED)  # nothing goes on until the user does something
 _PHASES = {
     Phase.FETCHING: "Fetching weights.",
     Phase.LOADING: "Loading the model.",
@@ -38,39 +43,59 @@ class Announcement:
 
 
 class Announcer:
-    """Watches snapshots, and says which changes a listener must know."""
+    """Watches snapshots, and says which changes a listener must know.
 
-    def __init__(self) -> None:
+    Args:
+        now_s: The clock.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
         self._before = Snapshot()
         self._waiting: dict[str, str] = {}  # by kind, in the order that they came
-        self._fault_at_ns: int | None = None
-        self._fault: object = None
+        self._faults: tuple[Fault, ...] = ()  # as they were seen last
+        self._newest = ""  # fault's message
+        self._untold = 0  # faults since the last that was told
+        self._fault_at_s: float | None = None  # when that was
 
     def see(self, snapshot: Snapshot) -> tuple[Announcement, ...]:
         """What to announce now."""
         before, self._before = self._before, snapshot
         urgent = self._urgent(before, snapshot)
         for kind, text in self._changes(before, snapshot):
-            self._waiting.pop(kind, None)
-            self._waiting[kind] = text
+            self.say(kind, text)
         calm: tuple[Announcement, ...] = ()
         if self._waiting and not snapshot.sounding:
             calm = tuple(Announcement(text) for text in self._waiting.values())
             self._waiting = {}
         return urgent + calm
 
+    def say(self, kind: str, text: str) -> None:
+        """Something that no snapshot tells; it is among what is announced next, once the agent is silent."""
+        self._waiting.pop(kind, None)
+        self._waiting[kind] = text
+
     def _urgent(self, before: Snapshot, now: Snapshot) -> tuple[Announcement, ...]:
         found = []
-        if now.phase is not before.phase and now.phase in (Phase.PAUSED, Phase.FAILED):
+        if now.phase is not before.phase and now.phase in _URGENT:
             found.append(f"{words.PHASES[now.phase]}. {now.message}".strip())
-        if now.faults and now.faults[-1] != self._fault:
-            self._fault = now.faults[-1]
-            at_ns = now.faults[-1].at_ns
-            apart = self._fault_at_ns is None or not 0 <= at_ns - self._fault_at_ns < FAULTS_APART_NS
-            if apart:
-                self._fault_at_ns = at_ns
-                found.append(f"Fault: {now.faults[-1].message}")
+        if fault := self._fault(now.faults):
+            found.append(fault)
         return tuple(Announcement(text, urgent=True) for text in found)
+
+    def _fault(self, faults: tuple[Fault, ...]) -> str:
+        """What is to be told of faults; empty where that is nothing, or nothing yet."""
+        if faults != self._faults:
+            last = self._faults[-1] if self._faults else None
+            known = max((place for place, fault in enumerate(faults) if fault == last), default=-1)
+            self._untold += len(faults) - 1 - known
+            self._faults, self._newest = faults, faults[-1].message if faults else self._newest
+        now_s = self._now_s()
+        if not self._untold or (self._fault_at_s is not None and now_s - self._fault_at_s < FAULTS_APART_S):
+            return ""
+        many = f" ({counted(self._untold, 'fault')})" if self._untold > 1 else ""
+        self._untold, self._fault_at_s = 0, now_s
+        return f"Fault: {self._newest}{many}"
 
     def _changes(self, before: Snapshot, now: Snapshot) -> list[tuple[str, str]]:
         found = []
@@ -80,7 +105,8 @@ class Announcer:
                 found.append(("phase", "The conversation has ended." if ended else "Ready."))
             elif now.phase in _PHASES:
                 found.append(("phase", _PHASES[now.phase]))
-        elif now.message and now.message != before.message:
+        with_phase = now.phase is not before.phase and now.phase in _URGENT
+        if now.message and now.message != before.message and not with_phase:
             found.append(("message", now.message))
         if now.muted != before.muted:
             found.append(("muted", "Microphone muted." if now.muted else "Microphone open."))

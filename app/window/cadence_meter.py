@@ -213,7 +213,8 @@ class CadenceMeter(QWidget):
 
     def _tell_troubles(self) -> None:
         """A screen reader is told of a new overrun or gap; of a second that was in time, nothing."""
-        troubles = (sum(bar.overruns for bar in self.model.bars), sum(bar.gap_ms for bar in self.model.bars))
+        figures = self.model.figures  # the whole session's: what leaves the meter must not make up for what comes
+        troubles = (figures.overruns, figures.gap_ms) if figures else (0, 0.0)
         worse = any(now > before for now, before in zip(troubles, self._troubles, strict=True))
         self._troubles = troubles
         if worse and QAccessible.isActive():

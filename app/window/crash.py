@@ -1,8 +1,9 @@
 """An error that nothing caught: one dialog with details to copy, never a flood, and the conversation ended in order.
 
 Catches what Qt's slots, other threads, destructors and the main thread let through. What is told once is not told
-again; what comes while the dialog is open is added to it. Ctrl-C and its kin are no errors: they end the program.
-`Crashes.install` [ui]; the hooks are entered by any thread and hand over to [ui].
+again, and ends nothing: its user has gone on past it. What comes while the dialog is open is added to it. Ctrl-C and
+its kin are no errors: they end the program. `Crashes.install` [ui]; the hooks are entered by any thread and hand over
+to [ui].
 """
 
 import platform
@@ -48,7 +49,7 @@ class Crashes(QObject):
     """Takes in what nothing caught.
 
     Args:
-        end: Ends the conversation so that its log is whole; called once, at the first error. Must not wait.
+        end: Ends the conversation so that its log is whole; called for each dialog that says so. Must not wait.
         parent: The window, above which the dialog shows; may be set later.
     """
 
@@ -60,7 +61,7 @@ class Crashes(QObject):
         self.parent_widget: QWidget | None = None
         self.interrupted: BaseException | None = None
         self.dialog: CrashDialog | None = None
-        self._end, self._ended = end, False
+        self._end = end
         self.count = 0
         self._told: set[str] = set()
         self._before = (sys.excepthook, threading.excepthook, sys.unraisablehook)
@@ -100,12 +101,10 @@ class Crashes(QObject):
 
     def _tell(self, crash: Crash) -> None:
         self.count += 1
-        if not self._ended:
-            self._ended = True
-            self._end()
         if self.dialog is not None and self.dialog.isVisible():
             self.dialog.add(crash)
         elif crash.place not in self._told:
+            self._end()
             self.dialog = CrashDialog(crash, self.parent_widget)
             self.dialog.open()
         self._told.add(crash.place)
@@ -128,7 +127,7 @@ class CrashDialog(QDialog):
         heading = QLabel("This program made a mistake")
         heading.setObjectName("heading")
         said = QLabel(
-            "The conversation was ended and its log closed; nothing else of yours was touched. "
+            "A conversation that was going on has been ended and its log closed; nothing else of yours was touched. "
             "You can go on, but a fresh start is safer. If you report this, please add the details below."
         )
         said.setWordWrap(True)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import keys
-from app.window.announcements import Announcement, Announcer, announce
+from app.window.announcements import Announcer, announce
 from app.window.desk import Desk
 from app.window.devices_page import DevicesPage
 from app.window.first_start import FirstStart, Look, weight_lines
@@ -72,9 +72,9 @@ class MainWindow(QWidget):
         self._snapshot = Snapshot()
         self.tabs.currentChanged.connect(self.go_to)
         self.first_start.finished.connect(lambda: self.go_to(0))
-        self.first_start.told.connect(lambda line: self._announce(Announcement(line)))
+        self.first_start.told.connect(lambda line: self._announcer.say("step", line))
         self.settings.first_start.connect(self.show_first_start)
-        desk.notice.connect(lambda line: self._announce(Announcement(line)))
+        desk.notice.connect(lambda line: self._announcer.say("notice", line))
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self.poll)
         if desk.settings.first_start_done:
@@ -97,7 +97,8 @@ class MainWindow(QWidget):
             self.status.show_snapshot(snapshot, progress=page is not self.first_start)
             page.show_snapshot(snapshot)
         for announcement in self._announcer.see(snapshot):
-            self._announce(announcement)
+            if self._desk.settings.announce:
+                announce(self, announcement)
         self._timer.setInterval(HIDDEN_POLL_MS if self.isMinimized() else POLL_MS)
 
     def go_to(self, index: int) -> None:
@@ -152,7 +153,3 @@ class MainWindow(QWidget):
     def _by_shortcut(self, index: int) -> None:
         if self._pages[self.pages.currentIndex()] is not self.first_start:
             self.go_to(index)
-
-    def _announce(self, announcement: Announcement) -> None:
-        if self._desk.settings.announce:
-            announce(self, announcement)

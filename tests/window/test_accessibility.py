@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.live.snapshot import Listening, Snapshot, Trial
 from app.window import cadence_words as words
+from app.window import main_window
 from app.window.figures import NOTHING
 from tests.window import scenes
 from tests.window.rig import Rig, heard, name_of, write_sessions
@@ -210,6 +211,21 @@ def test_begun_by_key_the_focus_leaves_the_button_that_would_end_it(rig: Rig) ->
     rig.click(Qt.Key.Key_Space)
     assert rig.conversation.took("start")
     assert rig.focused is rig.window.talk.cadence.meter
+
+
+def test_a_notice_and_a_step_wait_until_the_agent_is_silent(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(main_window, "announce", lambda _, announcement: said.append(announcement.text))
+    rig.conversation.now = scenes.talking(sounding=True)
+    rig.settle()
+    rig.desk.say("Exported to a.csv.")
+    rig.window.first_start.go_to(1)
+    rig.settle()
+    assert said == []
+    rig.show(sounding=False)
+    assert "Exported to a.csv." in said
+    assert "Step 2 of 3: Your microphone and speaker." in said
+    assert len(said) == len(set(said))
 
 
 def test_levels_are_told_in_words_and_clipping_is_not_colour_alone(rig: Rig) -> None:

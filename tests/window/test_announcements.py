@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 
 from app.audio.state import EchoMode
 from app.live.snapshot import Listening, Phase, Progress, Snapshot
-from app.window.announcements import FAULTS_APART_NS, Announcer
+from app.window.announcements import FAULTS_APART_S, Announcer
 from engine.timing import Fault
 
 TALKING = Snapshot(phase=Phase.TALKING, hearing=True)
@@ -76,18 +76,67 @@ def test_of_what_has_waited_only_the_newest_is_said() -> None:
     assert told(announcer, replace(TALKING, muted=True)) == ["Microphone muted."]
 
 
-def test_a_storm_of_faults_is_said_once_in_a_while() -> None:
-    announcer = Announcer()
-    storm = [replace(TALKING, faults=(faulty(0, f"lost {number}"),)) for number in range(50)]
-    assert sum("lost" in line for line in told(announcer, *storm)) == 1
-    later = Fault(index=9, at_ns=FAULTS_APART_NS, stage=None, message="lost again")
-    assert told(announcer, replace(TALKING, faults=(later,))) == ["Fault: lost again"]
+class Clock:
+    """Moved by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
-def test_a_new_sessions_first_fault_is_said_though_its_time_began_anew() -> None:
-    announcer = Announcer()
-    told(announcer, replace(TALKING, faults=(faulty(100),)))
+def test_of_a_storm_of_faults_the_newest_is_said_once_in_a_while_and_none_is_lost() -> None:
+    clock = Clock()
+    announcer = Announcer(clock)
+    storm = tuple(faulty(0, f"lost {number}") for number in range(20))
+    said = told(announcer, *(replace(TALKING, faults=storm[: 1 + number]) for number in range(20)))
+    assert said == ["Fault: lost 0", "Talking. Speak now."]
+    clock.now_s = FAULTS_APART_S - 0.1
+    assert told(announcer, replace(TALKING, faults=storm)) == []
+    clock.now_s = FAULTS_APART_S
+    assert told(announcer, *[replace(TALKING, faults=storm)] * 3) == ["Fault: lost 19 (19 faults)"]
+
+
+def test_another_fault_soon_after_is_said_once_the_while_is_over_though_the_session_has_ended() -> None:
+    clock = Clock()
+    announcer = Announcer(clock)
+    told(announcer, replace(TALKING, faults=(faulty(1),)))
+    clock.now_s = 2
+    assert told(announcer, replace(TALKING, faults=(faulty(1), faulty(3, "the audio was not finite")))) == []
+    ended = told(announcer, Snapshot(faults=(faulty(1), faulty(3, "the audio was not finite"))), Snapshot())
+    assert ended == ["The conversation has ended."]
+    clock.now_s = 20
+    assert told(announcer, Snapshot()) == ["Fault: the audio was not finite"]
+    assert told(announcer, Snapshot()) == []
+
+
+def test_another_sessions_faults_are_new_though_they_are_like_the_old() -> None:
+    clock = Clock()
+    announcer = Announcer(clock)
+    told(announcer, replace(TALKING, faults=(faulty(1),)), TALKING)
+    clock.now_s = FAULTS_APART_S
     assert told(announcer, replace(TALKING, faults=(faulty(1),))) == ["Fault: the speaker lacked samples"]
+
+
+def test_a_message_that_comes_with_another_phase_is_said_once() -> None:
+    stopping, line = Snapshot(phase=Phase.STOPPING), "the model goes on loading"
+    announcer = Announcer()
+    told(announcer, stopping)
+    assert told(announcer, *[Snapshot(message=line)] * 3) == ["The conversation has ended.", line]
+    announcer = Announcer()
+    told(announcer, TALKING)
+    failed = Snapshot(phase=Phase.FAILED, message="no microphone")
+    assert told(announcer, failed, failed) == ["Failed. no microphone"]
+
+
+def test_what_no_snapshot_tells_waits_for_silence_too() -> None:
+    announcer = Announcer()
+    told(announcer, TALKING)
+    announcer.say("notice", "Exporting to a.csv …")
+    announcer.say("notice", "Exported to a.csv.")
+    assert told(announcer, replace(TALKING, sounding=True)) == []
+    assert told(announcer, TALKING, TALKING) == ["Exported to a.csv."]
 
 
 def test_the_talk_key_is_heard_and_half_duplex_is_not() -> None:

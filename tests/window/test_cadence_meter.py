@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QImage, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QHelpEvent, QImage, QPaintEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
@@ -15,7 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.live.snapshot import Snapshot
 from app.window import theme
 from app.window.cadence_meter import CadenceMeter
-from tests.made_up_sessions import conversation
+from engine.cadence import measure
+from tests.made_up_sessions import conversation, header, unit
 from tests.window import scenes
 from tests.window.watched import SESSIONS, in_the_middle, replayed
 
@@ -192,6 +193,22 @@ def test_resting_on_a_bar_tells_its_stages_in_figures(meter: CountedMeter) -> No
     for each in meter.model.bars[30].stages:
         assert each.name.replace("_", " ") in said
     assert meter.bar_at(QPointF(2, 2)) is None
+
+
+def test_a_listener_is_told_of_every_late_second_however_long_that_goes_on(
+    meter: CountedMeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(QAccessible, "updateAccessibility", lambda event: told.append(str(event.value())))
+    units = [unit(index, "LISTEN", [("hearing", 1200.0)]) for index in range(90)]
+    units += [unit(index) for index in range(90, 100)]
+    for count in range(1, len(units)):
+        figures = measure(units[:count])
+        meter.show_snapshot(Snapshot(header=header(), units=tuple(units[max(0, count - 60) : count]), figures=figures))
+    assert figures.overruns == len(told) >= 90
+    meter.show_snapshot(Snapshot(header=header(), units=tuple(units[:1]), figures=measure(units[:1])))
+    assert len(told) == figures.overruns, "another session has fewer; that is no news"
 
 
 def test_it_paints_at_any_size(meter: CountedMeter) -> None:

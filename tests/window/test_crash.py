@@ -83,6 +83,16 @@ def test_what_was_told_is_not_told_again_after_going_on(crashes: Crashes) -> Non
     assert dialogs() == []
 
 
+def test_each_dialog_ends_the_conversation_that_goes_on_by_then(crashes: Crashes, ended: Ended) -> None:
+    meet("first")
+    dialogs()[0].go_on_button.click()
+    meet("first")
+    assert (len(dialogs()), ended.times) == (0, 1), "what was told and gone on past ends nothing"
+    QTimer.singleShot(0, lambda: int("another"))
+    meet()
+    assert (len(dialogs()), ended.times) == (1, 2)
+
+
 def test_errors_of_many_kinds_are_counted_past_the_first_few(crashes: Crashes) -> None:
     for number in range(MAX_DETAILS + 3):
         code = compile("\n" * number + "def broken(): raise ValueError('kind')", f"file{number}.py", "exec")
