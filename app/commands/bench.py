@@ -1,7 +1,8 @@
-"""`duplexcadence bench`: a model's tail through the released code and through this engine, measured side by side."""
+"""`duplexcadence bench`: a model's tail, or its whole unit, through the released code and through this engine."""
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from app.streams import say, tell
@@ -10,39 +11,65 @@ from engine.errors import AskedWrongly
 
 _RUNTIMES = {"released": "stock_released", "pinned": "stock_pinned", "graphs": "stock_graphs", "cadence": "cadence"}
 _PARTS = ("timing", "peaks", "equality", "endurance", "beside", "floor")
+_UNIT_PARTS = ("tokens", "equality", "timing", "memory")
+_UNITS, _UNIT_UNITS = 100, 40  # timed of each runtime
+_PROMPTS_S, _UNIT_PROMPT_S = "3.37,5,10", "5"
+_SPEECH_WAYS = ("exact", "clocked", "eager")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "bench",
-        help="measure a model's tail against the released code",
+        help="measure a model's tail, or its whole unit, against the released code",
         description="Says seconds of made-up speech tokens through the released code as it comes, the same with its "
         "backends' settings pinned, the same with the graphs that its package never turns on, and this engine: times "
         "in milliseconds, memory in bytes, and whether every bit is equal. Weights are random, at released sizes: "
-        "times, memory and bits are true, the sound is noise. Exit code 1 where something failed or was not equal.",
+        "times, memory and bits are true, the sound is noise. The whole unit is what a second takes, from what was "
+        "heard to sound; a script says there when the model listens and speaks, for random weights decide nothing "
+        "sensible. Exit code 1 where something failed or was not equal.",
     )
     parser.add_argument("--model", required=True, metavar="MODEL", help="minicpm-o-4.5 or step-audio-2")
-    parser.add_argument("--stage", choices=("tail",), default="tail", help="from speech tokens to sound")
+    parser.add_argument(
+        "--stage",
+        choices=("tail", "unit"),
+        default="tail",
+        help="from speech tokens to sound (the default), or a whole second of MiniCPM-o's",
+    )
     parser.add_argument(
         "--runtime",
         default="all",
         metavar="NAMES",
-        help="all, or some of released, pinned, graphs, cadence with commas between (default: all)",
+        help="all, or some of released, pinned, graphs (of the tail), cadence with commas between (default: all)",
     )
     parser.add_argument(
         "--parts",
         default="all",
         metavar="NAMES",
-        help=f"all, or some of {', '.join(_PARTS)} with commas between (default: all)",
+        help=f"all, or some of {', '.join(_PARTS)}; of the unit, {', '.join(_UNIT_PARTS)} (default: all)",
     )
     parser.add_argument(
         "--prompt-s",
-        default="3.37,5,10",
         metavar="SECONDS",
-        help="lengths of voice prompt in seconds, with commas between (default: 3.37,5,10)",
+        help=f"lengths of voice prompt in seconds, with commas between (default: {_PROMPTS_S}); of the unit, one of "
+        f"them ({_UNIT_PROMPT_S})",
     )
-    parser.add_argument("--units", type=int, default=100, help="seconds timed of each runtime (default: 100)")
+    parser.add_argument(
+        "--units", type=int, help=f"seconds timed of each runtime (default: {_UNITS}; of the unit, {_UNIT_UNITS})"
+    )
+    parser.add_argument(
+        "--script",
+        metavar="UNITS",
+        help="of the unit: what is timed, as 'LL(S S10 F)': L listens, and cuts a turn short; S speaks; F ends a turn; "
+        "a number is of text tokens, and what is in parentheses repeats (default: 'LL(S S S S S F)')",
+    )
+    parser.add_argument(
+        "--speech-decoder",
+        choices=_SPEECH_WAYS,
+        default=_SPEECH_WAYS[0],
+        help="of the unit, on a GPU: how ours decodes speech tokens: a graph for each exact length, one graph that "
+        "follows the length, or eagerly (default: exact)",
+    )
     parser.add_argument(
         "--endurance-units", type=int, default=10_000, metavar="UNITS", help="seconds of the long session"
     )
@@ -58,8 +85,16 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_ending("--json", args.json, (".json",))
         check_targets({}, {"--json": args.json})
+    if args.units is None:
+        args.units = _UNITS if args.stage == "tail" else _UNIT_UNITS
+    if args.prompt_s is None:
+        args.prompt_s = _PROMPTS_S if args.stage == "tail" else _UNIT_PROMPT_S
     if args.units < 1:
         raise AskedWrongly(f"{args.units} units to measure", "at least one")
+    return _run_tail(args) if args.stage == "tail" else _run_unit(args)
+
+
+def _run_tail(args: argparse.Namespace) -> int:
     if args.endurance_units < 2:
         raise AskedWrongly(f"an endurance of {args.endurance_units} units", "at least two")
     runtimes = tuple(_RUNTIMES[name] for name in _some(args.runtime, tuple(_RUNTIMES), "--runtime"))
@@ -90,6 +125,41 @@ def run(args: argparse.Namespace) -> int:
     return 0 if succeeded(record) else 1
 
 
+def _run_unit(args: argparse.Namespace) -> int:
+    known = tuple(name for name in _RUNTIMES if name != "graphs")
+    runtimes = tuple(_RUNTIMES[name] for name in _some(args.runtime, known, "--runtime"))
+    parts, prompts_s = _some(args.parts, _UNIT_PARTS, "--parts"), _lengths(args.prompt_s)
+    if not args.model or not "minicpm-o-4.5".startswith(args.model.lower()):
+        raise AskedWrongly(f"--model {args.model} --stage unit", "minicpm-o-4.5, whose whole unit is built")
+    if len(prompts_s) > 1:
+        raise AskedWrongly(f"--prompt-s {args.prompt_s} --stage unit", "one length")
+
+    # These load torch, which takes seconds, and which other commands do without.
+    from engine.bench.unit.report import table
+    from engine.bench.unit.rig import SCRIPT, TINY_WINDOW, UnitAsked
+    from engine.bench.unit.run import run_unit_bench, succeeded
+    from engine.plan import Script
+
+    asked = UnitAsked(
+        script=str(Script.parse(args.script or SCRIPT)),
+        runtimes=runtimes,
+        parts=parts,
+        units=args.units,
+        prompt_s=prompts_s[0],
+        device=args.device,
+        tiny=args.tiny,
+        speech_way=args.speech_decoder,
+        command=_command(args),
+        path=args.json,
+    )
+    if args.tiny:
+        asked = replace(asked, system_tokens=20, window=TINY_WINDOW)
+    record = run_unit_bench(asked, tell)
+    for line in table(record):
+        say(line)
+    return 0 if succeeded(record) else 1
+
+
 def _some(text: str, known: tuple[str, ...], option: str) -> tuple[str, ...]:
     """Of what is known, what was asked for, in the known order."""
     asked = known if text == "all" else text.split(",")
@@ -112,6 +182,10 @@ def _command(args: argparse.Namespace) -> str:
     """As it was asked, without the names of files."""
     words = ["duplexcadence", "bench", "--model", args.model, "--stage", args.stage, "--runtime", args.runtime]
     words += ["--parts", args.parts, "--prompt-s", args.prompt_s, "--units", str(args.units)]
-    words += ["--endurance-units", str(args.endurance_units), "--device", args.device]
+    if args.stage == "unit":
+        words += ["--script", args.script] if args.script else []
+        words += ["--speech-decoder", args.speech_decoder, "--device", args.device]
+    else:
+        words += ["--endurance-units", str(args.endurance_units), "--device", args.device]
     words += [f"--{name}" for name in ("tiny", "profile") if getattr(args, name)]
     return shlex.join(words)

@@ -10,9 +10,9 @@ that measures nothing else.
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
-from engine.bench.columns import CADENCE, GRAPHS, Cadence, Column
+from engine.bench.columns import CADENCE, GRAPHS, Cadence
 from engine.bench.course import BenchUnit, course, for_ever
 from engine.bench.place import Place, find_place
 from engine.bench.rig import Asked, Rig
@@ -83,10 +83,24 @@ def measure(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
     return found | (kept.figures() if kept is not None else {})
 
 
+class Holds(Protocol):
+    """Carries something from unit to unit; see `engine.bench.columns.Column`."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of it."""
+        ...
+
+    @property
+    def in_torch_bytes(self) -> int:
+        """Of those, bytes in torch's tensors."""
+        ...
+
+
 class Watch:
     """Torch's count of a column's tensors, read before and after each unit, where torch keeps one."""
 
-    def __init__(self, column: Column, place: Place) -> None:
+    def __init__(self, column: Holds, place: Place) -> None:
         self._column, self._place = column, place
         self._weight_bytes = self._base = self.state_bytes = self._in_torch = 0
         self._beyond: list[int] = []  # at the most, above weights and whatever else is neither state nor activation

@@ -6,6 +6,7 @@ Pure functions of records and texts; any thread.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from engine.bench.unit.report import unit_table
 from engine.errors import AskedWrongly
 from engine.phrases import MIB, aligned
 
@@ -93,16 +94,18 @@ def _equal(found: dict[str, Any]) -> str:
 
 
 def readme_block(records: Sequence[dict[str, Any]]) -> str:
-    """README's figures, a row a model, device and prompt; empty without records."""
-    if not records:
-        return ""
-    lines = [_NOTE, "", _HEAD, "|---|---|---|---|---|---|---|---|---|"]
-    for record in records:
-        lines += [_row(record, case) for case in record["cases"]]
-    for record in records:
+    """README's figures, a row a model, device and prompt, and the whole units' below; empty without records."""
+    tails, units = ([one for one in records if one["stage"] == stage] for stage in ("tail", "unit"))
+    lines: list[str] = []
+    if tails:
+        lines += [_NOTE, "", _HEAD, "|---|---|---|---|---|---|---|---|---|"]
+        lines += [_row(record, case) for record in tails for case in record["cases"]]
+    if units:
+        lines += ["", *unit_table(units)] if lines else unit_table(units)
+    for record in (*tails, *units):
         versions = record["versions"]
         where = f"{record['device']}, torch {versions['torch']}, {record['date']}"
-        lines += ["", f"{record['model']}: {where}, by `{record['command']}`."]
+        lines += ["", f"{record['model']}, {record['stage']}: {where}, by `{record['command']}`."]
     return "\n".join(lines)
 
 

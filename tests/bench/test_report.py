@@ -66,3 +66,34 @@ def test_a_readme_without_marks_is_left_alone_or_refused():
     assert with_figures("no marks\n", []) == "no marks\n"
     with pytest.raises(AskedWrongly, match="no place"):
         with_figures("no marks\n", [RECORD])
+
+
+UNIT = {
+    "model": "minicpm-o-4.5",
+    "stage": "unit",
+    "device": "A Card",
+    "command": "duplexcadence bench --stage unit",
+    "date": "2026-12-07",
+    "versions": {"torch": "2.11.0"},
+    "cases": [
+        {
+            "runtimes": {
+                "stock_released": {"usual": {"SPEAK": {"mean_ms": 3000.0}}, "language": {"200": {"median": 95.0}}},
+                "stock_pinned": {"usual": {"SPEAK": {"mean_ms": 2000.0}}, "language": {"200": {"median": 45.0}}},
+                "cadence": {"usual": {"SPEAK": {"mean_ms": 400.0}}, "language": {"200": {"median": 9.0, "equal": 32}}},
+            },
+            "ratio": {"usual SPEAK": 5.0, "language 200": 5.0},
+            "equal": {"units": 60, "equal": 60},
+        }
+    ],
+}
+
+
+def test_whole_units_have_a_table_of_their_own():
+    for kept in ([UNIT], [RECORD, UNIT]):
+        lines = readme_block(kept).splitlines()
+        assert "| it speaks, 10 text tokens | 3000.0 ms | 2000.0 ms | 400.0 ms | 5.00x | - |" in lines
+        assert "| a token of the language model, 200 before it | 95.0 ms | 45.0 ms | 9.0 ms | 5.00x | 32 |" in lines
+        assert "| units equal to the bit | | | | | 60 of 60 |" in lines
+        assert "by `duplexcadence bench --stage unit`" in lines[-1]
+        assert len([line for line in lines if line.startswith("| minicpm")]) == (2 if RECORD in kept else 0)

@@ -113,6 +113,36 @@ class UnitColumn(Protocol):
         """Get ready for the unit after this one."""
         ...
 
+    def settings(self) -> AbstractContextManager[None]:
+        """The backends' settings that it runs in."""
+        ...
+
+    def capture(self) -> None:
+        """Capture what a session keeps meeting, where there are graphs."""
+        ...
+
+    def rest_a_while(self) -> None:
+        """Capture what was met without a graph."""
+        ...
+
+    def figures(self) -> dict[str, Any]:
+        """What was captured, and what ran without a graph."""
+        ...
+
+    def close(self) -> None:
+        """Give its memory back."""
+        ...
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all that it carries from unit to unit, beside weights."""
+        ...
+
+    @property
+    def in_torch_bytes(self) -> int:
+        """Of those, bytes in torch's tensors."""
+        ...
+
 
 class StockUnit:
     """The released control flow over the released parts.
@@ -135,19 +165,19 @@ class StockUnit:
         chance: UnitChance,
         settings: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        self.name, self._script, self._chance, self.settings = name, script, chance, settings
+        self.name, self._script, self._chance, self._settings = name, script, chance, settings
         given = Given(script, chance.text, chance.speech, chance.seed)
         self.conversation = ReleasedConversation(parts, marks, Limits(), len, given)
 
     def begin(self, opening: Opening) -> None:
-        with self.settings():
+        with self._settings():
             self.conversation.begin(opening.system, opening.past)
         self._script.begin()
         self._get_ready(0)
 
     def hear(self, heard: Heard) -> Said:
         conversation = self.conversation
-        with self.settings():
+        with self._settings():
             conversation.prefill(heard.mel)
             unit = conversation.generate(forced=self._forced)
             conversation.finalize()
@@ -160,6 +190,21 @@ class StockUnit:
     def _get_ready(self, index: int) -> None:
         self._forced = self._script.begin_unit(index)
         self._chance.begin_unit(index)
+
+    def settings(self) -> AbstractContextManager[None]:
+        return self._settings()
+
+    def capture(self) -> None:
+        pass
+
+    def rest_a_while(self) -> None:
+        pass
+
+    def figures(self) -> dict[str, Any]:
+        return {}
+
+    def close(self) -> None:
+        pass
 
     @property
     def in_torch_bytes(self) -> int:
@@ -218,7 +263,6 @@ class CadenceUnit:
         self.model = MiniCPMO(parts, marks, protocol, window, Chance(chance.text, self._decide, chance.speech, noise))
         self.records: list[StageRecord] = []
         self.settled: list[StageRecord] = []  # the last unit's
-        self.settings = pinned
         self.prepared: Prepared | None = None
         with pinned():
             self.runtime = self._runtime(speech_way)
@@ -304,8 +348,16 @@ class CadenceUnit:
         self.records.clear()
         self.following.take(self._spoken, heard.index)
         self._get_ready(heard.index + 1)
+        self.rest_a_while()
+
+    def rest_a_while(self) -> None:
+        self.runtime.settle(self.records, 0)
+        self.records.clear()
         with pinned():
             self.runtime.use_slack(self._place.clock.now_ns() + SLACK_NS)
+
+    def settings(self) -> AbstractContextManager[None]:
+        return pinned()
 
     def _get_ready(self, index: int) -> None:
         self._forced = self._script.begin_unit(index)

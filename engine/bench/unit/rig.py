@@ -14,8 +14,8 @@ from engine.bench.columns import CADENCE, PINNED, RELEASED
 from engine.bench.place import Place
 from engine.bench.settings import as_released, pinned
 from engine.bench.unit.chance import UnitChance
-from engine.bench.unit.columns import CadenceUnit, Heard, Opening, StockUnit, UnitColumn
-from engine.bench.unit.scripted import Scripted
+from engine.bench.unit.columns import CadenceUnit, Heard, Opening, StockUnit
+from engine.bench.unit.scripted import TEXT_TOKENS, Scripted
 from engine.models.layers.named import Named
 from engine.models.minicpm_o.building import build
 from engine.models.minicpm_o.checkpoint import ENCODER, LANGUAGE, SPEECH, checked
@@ -39,7 +39,10 @@ from engine.stock.package import fetched_wheel, import_released
 from engine.stock.speaking import ReleasedSpeechDecoder
 
 RUNTIMES = (RELEASED, PINNED, CADENCE)
-SOLVER_STEPS = 5
+PARTS = ("tokens", "equality", "timing", "memory")
+SCRIPT = "LL(S S S S S F)"
+MODEL, SOLVER_STEPS = "minicpm-o-4.5", 5
+TINY_WINDOW = (300, 220)
 NOISE_FRAMES, TINY_NOISE_FRAMES = 50 * 600, 1000
 DTYPE = torch.bfloat16
 
@@ -51,7 +54,9 @@ class UnitAsked:
     Args:
         script: Of the timing; see `scripted`.
         runtimes: Columns.
-        units: Timed of each.
+        parts: Which measurements.
+        units: Timed of each, at the usual number of text tokens; half as many at the most.
+        equal_units: Of the comparison of bits.
         prompt_s: Seconds of voice prompt.
         system_tokens: Of the system prompt.
         window: Tokens over which the language model's past is cut, and to which.
@@ -62,9 +67,11 @@ class UnitAsked:
         path: Of the JSON file; None to write none.
     """
 
-    script: str = "LL(S S S S S F)"
+    script: str = SCRIPT
     runtimes: tuple[str, ...] = RUNTIMES
-    units: int = 60
+    parts: tuple[str, ...] = PARTS
+    units: int = 40
+    equal_units: int = 60
     prompt_s: float = 5.0
     system_tokens: int = 100
     window: tuple[int, int] = (4000, 3500)
@@ -73,6 +80,21 @@ class UnitAsked:
     speech_way: str = "exact"
     command: str = ""
     path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a conversation is given from outside.
+
+    Args:
+        script: See `scripted`.
+        texts: Text tokens of a unit that speaks, where the script says nothing.
+        ends_early: In some units speech, where it may end, ends before its second is full.
+    """
+
+    script: str
+    texts: int = TEXT_TOKENS
+    ends_early: bool = False
 
 
 class UnitRig:
@@ -88,6 +110,7 @@ class UnitRig:
 
     def __init__(self, asked: UnitAsked, place: Place) -> None:
         self.asked, self.place, device = asked, place, place.device
+        self.baseline_bytes = place.used_bytes()
         self.sizes = TINY if asked.tiny else WholeSizes()
         if asked.tiny:
             torch.set_num_threads(1)  # tiny products are over before a second thread has woken
@@ -96,6 +119,11 @@ class UnitRig:
         self.made = make_up(self.sizes.token2wav, noise).to(device)
         self.prompt_tokens = prompt_tokens(round(asked.prompt_s * 16_000))
         self.released = import_released(fetched_wheel())
+
+    @property
+    def contexts(self) -> tuple[int, ...]:
+        """Ticks behind which tokens are timed."""
+        return (50, 100, 200) if self.asked.tiny else (200, 1000, 4000)
 
     @property
     def weight_bytes(self) -> int:
@@ -149,13 +177,11 @@ class UnitRig:
         bare = Script(*(tuple(ScriptUnit(unit.event) for unit in part) for part in (told.start, told.cycle)))
         return plan(resized(lines, self.sizes), script=str(bare))
 
-    def column(self, name: str, script: str, *, ends_early: bool = False) -> UnitColumn:
-        """A column, ready for a session."""
-        if name == CADENCE:
-            return self.cadence(script, ends_early=ends_early)
-        return self.stock(name, script, ends_early=ends_early)
+    def column(self, name: str, outside: Outside) -> StockUnit | CadenceUnit:
+        """A column; ours has still to capture its graphs."""
+        return self.cadence(outside) if name == CADENCE else self.stock(name, outside)
 
-    def stock(self, name: str, script: str, *, ends_early: bool = False) -> StockUnit:
+    def stock(self, name: str, outside: Outside) -> StockUnit:
         """The released control flow, in the settings of a column."""
         settings = as_released if name == RELEASED else pinned
         flow, vocoder = released_modules(self.released, self.made)
@@ -168,11 +194,11 @@ class UnitRig:
             ReleasedSpeechDecoder(self.weights, self.sizes.speech),
             token2wav,
         )
-        return StockUnit(name, parts, self.sizes.marks, *self._outside(script, ends_early=ends_early), settings)
+        return StockUnit(name, parts, self.sizes.marks, *self._outside(outside), settings)
 
-    def cadence(self, script: str, *, ends_early: bool = False) -> CadenceUnit:
+    def cadence(self, outside: Outside) -> CadenceUnit:
         """Ours."""
-        planned, sizes = self.plan(script), self.sizes
+        planned, sizes = self.plan(outside.script), self.sizes
         arena = self.place.arena(planned)
         arena.commit_needed(planned.ahead(planned.start))
         views = {state.name: arena.view(state.name) for state in planned.states}
@@ -190,13 +216,14 @@ class UnitRig:
             parts.token2wav.prepare(self.prompt())
         window = Window(self.limits, self.asked.system_tokens)
         return CadenceUnit(
-            planned, arena, parts, sizes.marks, window, *self._outside(script, ends_early=ends_early), self.place,
+            planned, arena, parts, sizes.marks, window, *self._outside(outside), self.place,
             self.asked.speech_way,
         )  # fmt: skip
 
-    def _outside(self, script: str, *, ends_early: bool) -> tuple[Scripted, UnitChance]:
-        chance = UnitChance(self.sizes, DTYPE, self.place.device, ends_early=ends_early)
-        return Scripted(Script.parse(script), self.sizes.marks, self.sizes.texts), chance
+    def _outside(self, outside: Outside) -> tuple[Scripted, UnitChance]:
+        sizes = self.sizes
+        chance = UnitChance(sizes, DTYPE, self.place.device, ends_early=outside.ends_early)
+        return Scripted(Script.parse(outside.script), sizes.marks, sizes.texts, outside.texts), chance
 
     def _named(self, prefixes: tuple[str, ...]) -> Named:
         shapes = {

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from engine.models.minicpm_o.protocol import Limits, Marks
 from engine.plan.script import FLUSH, LISTEN, Script
 
-TEXT_TOKENS, WORST = 10, 20  # of a unit that speaks: where a script says nothing, and the most that it can ask for
+# Of a unit that speaks. Twenty are steps, of which the first says that it speaks and the last is not drawn.
+TEXT_TOKENS, WORST = 10, 20
 
 
 class Scripted:
@@ -20,10 +21,11 @@ class Scripted:
         script: What each unit is.
         marks: Ids of the protocol's tokens.
         texts: Ids below it are plain text.
+        usual: Text tokens of a unit that speaks, where the script says nothing.
     """
 
-    def __init__(self, script: Script, marks: Marks, texts: int) -> None:
-        self._script, self._marks, self._texts = script, marks, texts
+    def __init__(self, script: Script, marks: Marks, texts: int, usual: int = TEXT_TOKENS) -> None:
+        self._script, self._marks, self._texts, self._usual = script, marks, texts, usual
         self.begin()
 
     def begin(self) -> None:
@@ -38,7 +40,7 @@ class Scripted:
             cuts, self._speaks = self._speaks, False
             self._course = iter([self._marks.listen])
         else:
-            self._course = self._said(TEXT_TOKENS if told.ticks is None else told.ticks, ends=told.event == FLUSH)
+            self._course = self._said(self._usual if told.ticks is None else told.ticks, ends=told.event == FLUSH)
             self._speaks = told.event != FLUSH
         return cuts
 

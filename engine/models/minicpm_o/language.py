@@ -34,15 +34,14 @@ class LanguageModel:
         keys_values: Of the weights' type, `[max_ticks, layers, 2, kv_heads, dim]`; ticks must be committed before a
             step that reaches them.
         shift: `[ticks, 2, kv_heads, dim]`, for what a window moves of one layer; None without a window.
-        longest: Tokens of the longest step: a system prompt's.
     """
 
     def __init__(
-        self, weights: Named, sizes: LanguageSizes, keys_values: Tensor, shift: Tensor | None = None, longest: int = 512
+        self, weights: Named, sizes: LanguageSizes, keys_values: Tensor, shift: Tensor | None = None
     ) -> None:
         llm, stack = weights.below("llm"), sizes.stack
         self._tokens, self._head = llm["model.embed_tokens.weight"], llm["lm_head.weight"]
-        self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), stack, longest, keys_values)
+        self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), stack, len(keys_values), keys_values)
         self._keys_values, self._shift = keys_values, shift
         even = torch.arange(0, stack.dim, 2, dtype=torch.float32, device=keys_values.device) / stack.dim
         self._rates = 1.0 / stack.rope_theta**even  # a window's own, which nothing rounds

@@ -67,9 +67,9 @@ class SpeechDecoder:
         """What steps write beside the states."""
         return self._read.at, *self._sampler.beside
 
-    def begin(self) -> None:
-        """A turn begins."""
-        self._read.hold(0)
+    def begin(self, ticks: int = 0) -> None:
+        """A turn begins, or goes on from so many ticks."""
+        self._read.hold(ticks)
 
     def steps(
         self, texts: Tensor, meanings: Tensor, chance: Tensor | None, *, may_end: bool

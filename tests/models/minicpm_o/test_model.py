@@ -14,12 +14,13 @@ from engine.bench.columns import PINNED
 from engine.bench.peaks import GRANULES
 from engine.bench.place import CpuPlace
 from engine.bench.unit.equal import compare
-from engine.bench.unit.rig import UnitAsked, UnitRig
+from engine.bench.unit.rig import Outside, UnitAsked, UnitRig
 from engine.layout import lay_out
 from engine.models.minicpm_o.building import HEARD, SPOKEN, THOUGHT
 
 pytestmark = pytest.mark.usefixtures("one_thread", "released")
 SCRIPT = "L L S4 S10 S20 F3 L S2 S L S5 S L L F2 S F20 L F0 S0 S L"
+EARLY = Outside(SCRIPT, ends_early=True)
 PAST = 120  # ticks, so that the window is full early
 
 
@@ -33,7 +34,7 @@ def rig() -> UnitRig:
 
 
 def test_seventy_units_are_the_released_ones_bit_for_bit(rig):
-    ours, stock = rig.cadence(SCRIPT, ends_early=True), rig.stock(PINNED, SCRIPT, ends_early=True)
+    ours, stock = rig.cadence(EARLY), rig.stock(PINNED, EARLY)
 
     found = compare(ours, stock, rig.opening(PAST), rig.heard(), 70)
 
@@ -46,7 +47,7 @@ def test_seventy_units_are_the_released_ones_bit_for_bit(rig):
 
 
 def test_without_chance_the_likeliest_are_the_released_ones(rig):
-    ours, stock = rig.cadence(SCRIPT), rig.stock(PINNED, SCRIPT)
+    ours, stock = rig.cadence(Outside(SCRIPT)), rig.stock(PINNED, Outside(SCRIPT))
     ours.model._chance = replace(ours.model._chance, text=nothing, speech=nothing)
     stock.conversation._given = replace(stock.conversation._given, text=nothing, speech=nothing)
 
@@ -57,7 +58,7 @@ def test_without_chance_the_likeliest_are_the_released_ones(rig):
 
 @pytest.mark.parametrize("state", [HEARD, THOUGHT, SPOKEN, "flow.attention"])
 def test_one_changed_number_is_seen(rig, state):
-    ours, stock = rig.cadence("S"), rig.stock(PINNED, "S")
+    ours, stock = rig.cadence(Outside("S")), rig.stock(PINNED, Outside("S"))
     hear = ours.hear
 
     def spoiled(heard):
@@ -72,7 +73,7 @@ def test_one_changed_number_is_seen(rig, state):
 
 
 def test_a_second_session_is_as_the_first(rig):
-    ours = rig.cadence(SCRIPT)
+    ours = rig.cadence(Outside(SCRIPT))
     sessions = []
     for _ in range(2):
         ours.begin(rig.opening(PAST))
@@ -88,7 +89,7 @@ def test_a_second_session_is_as_the_first(rig):
 
 
 def test_memory_keeps_to_the_plan_and_no_view_moves(rig):
-    ours = rig.cadence(SCRIPT)
+    ours = rig.cadence(Outside(SCRIPT))
     arena, plan, before = ours.arena, ours.plan, ours.addresses
     assert isinstance(arena, HostArena)
     granule = rig.place.granule_bytes
