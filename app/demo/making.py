@@ -23,13 +23,15 @@ WHAT = {
 CHANGES = {
     ("stock", "library"): (
         "What is heard is as long as what was said, where stock pads it to half a minute; the part of the prompt that "
-        "never changes is read once, not with every question; the weights that words come from are of lower precision; "
-        "an answer is spoken clause by clause while the rest is being written, not as a whole once all is; one thread, "
-        "which waits for no other, in place of as many as there are cores."
+        "never changes is read once, not with every question; the weights of the words are multiplied as the released "
+        "file holds them, four bits each, where this machine can do that, and not widened to float32; an answer is "
+        "spoken clause by clause while the rest is being written, not as a whole once all is; one thread, which waits "
+        "for no other, in place of as many as there are cores."
     ),
     ("library", "cadence"): (
-        "The session's state lies at addresses that never change, in memory sized by the plan, and the language model "
-        "is this engine's own layers over it. What is said must not change by a bit, and nor should its time."
+        "The session's state lies at addresses that never change, in memory sized by the plan, and ears and language "
+        "model are this engine's own layers over it in place of transformers'. By design not a bit of what is said "
+        "changes."
     ),
 }
 CHANGES["stock", "cadence"] = f"{CHANGES['stock', 'library']} {CHANGES['library', 'cadence']}"
@@ -121,7 +123,7 @@ def write_report(
     write_latex(report, folder / TABLE)
     for name in (SVG, PNG):
         tick()
-        write_side_by_side(report.comparison, folder / name)
+        write_side_by_side(report.comparison, folder / name, "; ".join(report.beware))
     tick()
     write_page(report, folder / PAGE)
 
@@ -131,11 +133,8 @@ def busy(shown: Sequence[Shown]) -> list[str]:
     shares = [(each.session.name, each.others[0]) for each in shown if each.others and each.others[0] > BUSY_SHARE]
     if not shares:
         return []
-    told = ", ".join(f"{share:.0%} while {name} held its conversation" for name, share in shares)
-    return [
-        f"others used this machine's processors too: {told}. That may be what made it late; "
-        "with nothing else running the figures are the runtimes' own."
-    ]
+    told = ", ".join(f"{share:.0%} beside {name}" for name, share in shares)
+    return [f"others used this machine's processors too, {told}: what was late may not have been by itself"]
 
 
 def _settings(session: Measured) -> tuple[str, str]:

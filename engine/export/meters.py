@@ -25,7 +25,7 @@ from engine.phrases import printable, spoken
 
 WIDTH_IN, NARROW_IN = 11.0, 8.8  # of a picture, and of a meter on a page, whose type is larger
 BARS_IN, LANES_IN, TITLE_IN, BETWEEN_IN = 1.75, 0.5, 0.34, 0.16
-HEADING_IN, LEGEND_IN, AXIS_IN = 1.0, 0.42, 0.48
+HEADING_IN, LEGEND_IN, AXIS_IN = 1.1, 0.42, 0.48
 LEFT_IN, RIGHT_IN = 0.68, 0.72  # beside the bars
 TOP_IN = 0.4  # above a meter that stands alone
 MOST_CADENCES = 3.2  # how high the axis goes; a bar that is higher says by how much it was late
@@ -71,13 +71,14 @@ class Scale:
         )
 
 
-def draw_all(comparison: Comparison, path: Path, kind: str) -> None:
+def draw_all(comparison: Comparison, path: Path, kind: str, note: str = "") -> None:
     """Draw every session, one beneath the other, under the headline.
 
     Args:
         comparison: The sessions.
         path: The file.
         kind: "svg", "png" or "pdf".
+        note: A line under the headline.
     """
     each_in = TITLE_IN + BARS_IN + LANES_IN + BETWEEN_IN
     height_in = HEADING_IN + LEGEND_IN + each_in * len(comparison.sessions) + AXIS_IN
@@ -85,7 +86,7 @@ def draw_all(comparison: Comparison, path: Path, kind: str) -> None:
     left, right = edges(WIDTH_IN)
     with _style():
         page = Figure(figsize=(WIDTH_IN, height_in), facecolor="white")
-        _heading(page, comparison, height_in)
+        _heading(page, comparison, height_in, note)
         _legend(page, scale, 1 - (HEADING_IN + LEGEND_IN / 2) / height_in)
         top_in = height_in - HEADING_IN - LEGEND_IN
         for number, session in enumerate(comparison.sessions):
@@ -121,7 +122,7 @@ def _style(more: Any = None) -> Iterator[None]:
         yield
 
 
-def _heading(page: Figure, comparison: Comparison, height_in: float) -> None:
+def _heading(page: Figure, comparison: Comparison, height_in: float, note: str) -> None:
     said = headline(comparison)
     lines = textwrap.wrap(said[0].upper() + said[1:], HEADING_LETTERS)[:3]
     for number, line in enumerate(lines):
@@ -133,14 +134,10 @@ def _heading(page: Figure, comparison: Comparison, height_in: float) -> None:
     ]
     about += [printable(heads[0].wall_clock), "in real time" if heads[0].audio.realtime else "as fast as it goes"]
     about.append(printable(f"duplexcadence {heads[0].versions.get('duplexcadence', '')}".strip()))
-    page.text(
-        edges(WIDTH_IN)[0],
-        1 - (0.26 + 0.2 * len(lines)) / height_in,
-        "; ".join(about),
-        size=7.5,
-        color=FAINT,
-        va="center",
-    )
+    left, _ = edges(WIDTH_IN)
+    below_in = 0.26 + 0.2 * len(lines)
+    page.text(left, 1 - below_in / height_in, "; ".join(about), size=7.5, color=FAINT, va="center")
+    page.text(left, 1 - (below_in + 0.16) / height_in, printable(note), size=7.5, color=ALARM, va="center")
 
 
 def _meter(page: Figure, session: Measured, scale: Scale, top_in: float, height_in: float, *, label: bool) -> None:
@@ -211,6 +208,7 @@ def _lanes(axes: Axes, session: Measured) -> None:
             textcoords="offset points",
             va="center_baseline",
             size=7.5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
         )
     axes.set_yticks([VOICE, DELAY], ["voice", "wait"])
     axes.set_ylim(-0.55, 1.55)

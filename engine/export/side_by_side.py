@@ -11,8 +11,13 @@ from engine.export.atomic import whole_file
 from engine.export.picture import KINDS
 
 
-def write_side_by_side(comparison: Comparison, path: Path) -> None:
+def write_side_by_side(comparison: Comparison, path: Path, note: str = "") -> None:
     """Draw all sessions to `path`, whose ending says what kind of picture it becomes.
+
+    Args:
+        comparison: The sessions.
+        path: The file.
+        note: What a reader must know beside the figures; a line under the headline.
 
     Raises:
         AskedWrongly: The ending is none of .svg, .png, .pdf.
@@ -24,4 +29,4 @@ def write_side_by_side(comparison: Comparison, path: Path) -> None:
     from engine.export.meters import draw_all  # takes a second, and only a picture needs it
 
     with whole_file(path) as part:
-        draw_all(comparison, part, kind.removeprefix("."))
+        draw_all(comparison, part, kind.removeprefix("."), note)

@@ -34,6 +34,7 @@ def _table(report: Report) -> str:
         over = f"mean of {' or '.join(map(str, counts))} rounds, 95% interval"
         rows += [r"\midrule", rf"\multicolumn{{{len(names) + 1}}}{{l}}{{{_escaped(over)}}} \\"]
         rows += [_row([each.label, *each.texts]) for each in report.repeated()]
+    caption = " ".join([report.lead, *(f"Beware: {line}." for line in report.beware)])
     about = "; ".join(f"{name}: {value}" for name, value in report.environment)
     return "\n".join(
         [
@@ -41,7 +42,7 @@ def _table(report: Report) -> str:
             "% DuplexCadence (Gao 2026). Needs \\usepackage{booktabs}.",
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{_escaped(report.lead)}}}",
+            rf"\caption{{{_escaped(caption)}}}",
             rf"\begin{{tabular}}{{l{'r' * len(names)}}}",
             r"\toprule",
             *rows,
