@@ -39,7 +39,7 @@ class Sound:
     Args:
         backend: The sound library.
         clock: The session's.
-        input_rate_hz: That the model hears.
+        input_rate_hz: That the model hears; 0 where nothing is to be heard, and no microphone opened.
         output_rate_hz: That it speaks.
         close_s: How long closing may take.
     """
@@ -70,7 +70,7 @@ class Sound:
             CadenceError: A device is not there or refuses, or there is no library; what was open is closed.
         """
         self.set_volume(settings.volume)
-        if line := self.set_echo(settings.echo):
+        if self.input_rate_hz and (line := self.set_echo(settings.echo)):
             self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
         try:
             self._open(settings)
@@ -104,10 +104,10 @@ class Sound:
 
     def _open(self, settings: SoundSettings) -> None:
         before = self._backend.devices()
-        heard = before.find(settings.microphone, Direction.INPUT)
+        heard = before.find(settings.microphone, Direction.INPUT) if self.input_rate_hz else None
         sounded = before.find(settings.speaker, Direction.OUTPUT)
         microphone, speaker = self._microphone, self._speaker
-        if not self._stands(Side.MICROPHONE, microphone, heard):
+        if heard is not None and not self._stands(Side.MICROPHONE, microphone, heard):
             self._microphone = None
             self._give_back([microphone])
             self._microphone = Microphone(self._backend, heard, self._clock)

@@ -13,7 +13,7 @@ from app.live.ears import Ears
 from app.live.engine_room import EngineRoom, Makes
 from app.live.equipment import Equipment
 from app.live.settings import SettingsFile
-from app.live.snapshot import Phase, Snapshot, Trial
+from app.live.snapshot import Listened, Phase, Snapshot, Track, Trial
 from app.live.standing import Standing
 from app.live.worker import Worker
 
@@ -71,6 +71,8 @@ class LiveConversation:
             listening=settings.listening,
             echo=settings.sound.echo,
         )
+        if state.listened is not None and (playback := self._room.playback) is not None:
+            seen = replace(seen, listened=playback.shown(state.listened))
         if (sound := self._equipment.sound) is None:
             return seen
         hears = talk is not None and state.phase is Phase.TALKING
@@ -131,6 +133,15 @@ class LiveConversation:
     def play_test(self) -> None:
         if (rehearsal := self._room.rehearsal) is not None:
             rehearsal.play()
+
+    def listen(self, track: Track | None) -> None:
+        if track is None and self._standing.state.listened is None:
+            return
+        listened = None if track is None else Listened(track.name)
+        ticket = self._standing.draw(Phase.IDLE, Phase.IDLE, Phase.FAILED, listened=listened)
+        if track is not None and ticket is not None:
+            settings = self._settings.settings
+            self._engine.post(lambda: self._room.listen(track, settings, ticket))
 
     def close(self) -> None:
         ticket = self._standing.close()

@@ -17,10 +17,11 @@ from app.live.calm import Calm
 from app.live.ears import Ears
 from app.live.equipment import Equipment, Opening
 from app.live.loading import Loader
+from app.live.playback import Playback
 from app.live.rehearsal import INPUT_HZ, OUTPUT_HZ, Rehearsal
 from app.live.sessions import session_folder
 from app.live.settings import Settings
-from app.live.snapshot import Phase, Progress
+from app.live.snapshot import Phase, Progress, Track
 from app.live.standing import Halted, Standing
 from app.live.talking import Opened, Talk
 from engine.clock import NS, Clock
@@ -82,6 +83,7 @@ class EngineRoom:
         talk: The session that is talked; None where none is.
         opened: Its log and header.
         rehearsal: The trial of the devices; None where there is none.
+        playback: The recording that sounds; None where none does.
     """
 
     def __init__(self, makes: Makes, standing: Standing, equipment: Equipment, ears: Ears) -> None:
@@ -90,6 +92,7 @@ class EngineRoom:
         self.talk: Talk | None = None
         self.opened: Opened | None = None
         self.rehearsal: Rehearsal | None = None
+        self.playback: Playback | None = None
 
     def converse(self, settings: Settings, ticket: int) -> None:
         """Make a model ready, open the devices, and talk until the ticket is an old one."""
@@ -132,6 +135,21 @@ class EngineRoom:
             publish(trial=None, message=str(error))
         finally:
             self.rehearsal = None
+
+    def listen(self, track: Track, settings: Settings, ticket: int) -> None:
+        """Let a recording sound to its end, or until the ticket is an old one."""
+        publish, check = partial(self._standing.publish, ticket), partial(self._standing.check, ticket)
+        try:
+            with self._sounding(settings, 0, track.rate_hz, check) as sound:
+                self.playback = Playback(sound, track, self._makes.clock, check)
+                self.playback.run()
+            publish(listened=None)
+        except Halted:
+            pass
+        except CadenceError as error:
+            publish(listened=None, message=str(error))
+        finally:
+            self.playback = None
 
     def _hold_session(
         self,

@@ -5,7 +5,7 @@ commands; every command returns at once and shows its effect in a later snapshot
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +16,7 @@ from app.audio.state import NO_STREAM
 from app.audio.state import EchoMode as EchoMode
 from app.audio.state import StreamState as StreamState
 from engine.cadence import Statistics
+from engine.ring import Samples
 from engine.timing import Fault, SessionHeader, UnitRecord
 
 SHOWN_UNITS = 60  # that a snapshot holds, the newest last
@@ -120,6 +121,38 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Track:
+    """A recording to be listened to.
+
+    Args:
+        name: Which one, as whoever asks calls it.
+        rate_hz: Of its samples.
+        begins_ns: When its first sample sounds, on its session's time axis.
+        from_ns: Where to begin, on the same.
+        blocks: All of it, anew at each call: float32 [samples], some seconds each; may raise `BadAudio`.
+    """
+
+    name: str
+    rate_hz: int
+    begins_ns: int
+    from_ns: int
+    blocks: Callable[[], Iterable[Samples]]
+
+
+@dataclass(frozen=True)
+class Listened:
+    """A recording that is listened to.
+
+    Args:
+        name: The track's.
+        at_ns: Where in it, on its session's time axis; None before it sounds.
+    """
+
+    name: str
+    at_ns: int | None = None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A live conversation at one moment.
 
@@ -146,6 +179,7 @@ class Snapshot:
         log: The log's file; None before a session.
         recording: The file that both sides are recorded to; None where they are not.
         trial: How trying the devices stands; None where they are not being tried.
+        listened: The recording that is listened to; None where none is.
     """
 
     phase: Phase = Phase.IDLE
@@ -170,6 +204,7 @@ class Snapshot:
     log: Path | None = None
     recording: Path | None = None
     trial: Trial | None = None
+    listened: Listened | None = None
 
 
 class Conversation(Protocol):
@@ -229,4 +264,11 @@ class DeviceTrials(Protocol):
 
     def play_test(self) -> None:
         """Let the speaker sound for a second, and hear how much of it reaches the microphone."""
+        ...
+
+    def listen(self, track: Track | None) -> None:
+        """Let a recording sound through the speaker that the settings name, or none.
+
+        Nothing while a conversation is held; one that starts ends it, and so does another recording.
+        """
         ...

@@ -8,7 +8,7 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from app.live.snapshot import Phase, Progress, Snapshot, Trial
+from app.live.snapshot import Listened, Phase, Progress, Snapshot, Trial
 
 
 class Halted(BaseException):
@@ -27,7 +27,9 @@ class Standing:
         self._ticket, self._closed = 0, False
         self.state = Snapshot(message=message)  # frozen, replaced whole
 
-    def draw(self, phase: Phase, *wanted: Phase, trial: Trial | None = None) -> int | None:
+    def draw(
+        self, phase: Phase, *wanted: Phase, trial: Trial | None = None, listened: Listened | None = None
+    ) -> int | None:
         """Change the phase, where it is one of those; what was under way is no longer wanted.
 
         What was said of it goes with it, except while it comes to its end.
@@ -45,6 +47,7 @@ class Standing:
                 progress=Progress("getting ready") if phase is Phase.LOADING else None,
                 message=self.state.message if phase is Phase.STOPPING else "",
                 trial=trial,
+                listened=listened,
             )
             return self._ticket
 
@@ -53,7 +56,7 @@ class Standing:
         with self._lock:
             self._closed = True
             self._ticket += 1
-            self.state = replace(self.state, phase=Phase.STOPPING, progress=None, trial=None)
+            self.state = replace(self.state, phase=Phase.STOPPING, progress=None, trial=None, listened=None)
             return self._ticket
 
     def check(self, ticket: int) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.audio.devices import AudioDevice, Devices, Direction
-from app.live.snapshot import Snapshot
+from app.live.snapshot import Snapshot, Track
 
 HEADSET_IN = AudioDevice("Headset microphone", "ALSA", 1, 0, 48_000)
 WEBCAM = AudioDevice("Webcam", "ALSA", 2, 0, 32_000)
@@ -72,6 +72,9 @@ class FakeConversation:
 
     def play_test(self) -> None:
         self.told.append(("play_test",))
+
+    def listen(self, track: Track | None) -> None:
+        self.told.append(("listen", track))
 
     def close(self) -> None:
         self.told.append(("close",))
