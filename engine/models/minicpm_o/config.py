@@ -1,7 +1,8 @@
 """MiniCPM-o's sizes from the `config.json` of a released folder, and what in it this engine cannot run.
 
-Read as a table and nothing more: `auto_map`, which names code to run, is never followed. A size that the file does not
-give is taken as released; whatever it says, the tensors are held to it. Any thread may enter.
+Read as a table and nothing more: `auto_map`, which names code to run, is never followed. What the file does not give is
+what the released configuration classes have, as it is for the released code; and the tensors are held to it. Any thread
+may enter.
 """
 
 import json
@@ -12,22 +13,28 @@ from typing import Any
 
 from engine.errors import BadWeights
 from engine.models.layers.decoder_stack import StackSizes, unlike_llama
-from engine.models.minicpm_o.made_up import RELEASED_TOKENS
 from engine.models.minicpm_o.sizes import EncoderSizes, LanguageSizes, SpeechSizes
 
 MODEL_TYPE, VERSION = "minicpmo", "4.5"
 FETCH = "fetch the released one: duplexcadence models fetch minicpm-o-4.5"
-_BACKBONE = {  # a Qwen3-8B
-    "hidden_size": 4096,
-    "intermediate_size": 12_288,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "rms_norm_eps": 1e-6,
-    "rope_theta": 1e6,
+_BACKBONE = {  # of transformers' Qwen3Config, which the released one is
+    **{"vocab_size": 151_936, "hidden_size": 4096, "intermediate_size": 22_016, "num_hidden_layers": 32},
+    **{"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6},
+    **{"rope_theta": 10_000.0, "hidden_act": "silu", "attention_bias": False, "tie_word_embeddings": False},
+    "audio_pool_step": 5,
 }
-_FIXED = {  # what the released code could do otherwise, and this engine does as released
+_AUDIO = {  # of transformers' WhisperConfig
+    **{"num_mel_bins": 80, "d_model": 384, "encoder_layers": 4, "encoder_attention_heads": 6},
+    **{"encoder_ffn_dim": 1536, "max_source_positions": 1500},
+    **{"activation_function": "gelu", "scale_embedding": False},
+}
+_TTS = {  # of the released MiniCPMTTSConfig
+    **{"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 20, "num_attention_heads": 12},
+    **{"num_key_value_heads": 12, "num_text_tokens": 21_178, "num_audio_tokens": 4097, "llm_dim": 2560},
+    **{"audio_bos_token_id": 21_132, "num_vq": 1, "backbone_model": "llama", "projector_type": "mlp"},
+    **{"hidden_act": "silu", "condition_type": "llm_hidden", "normalize_projected_hidden": False},
+}
+_BUILT = {  # what could be otherwise, and is not built
     "": {"hidden_act": "silu", "attention_bias": False, "tie_word_embeddings": False, "audio_pool_step": 5},
     "audio_config": {"activation_function": "gelu", "scale_embedding": False},
     "tts_config": {
@@ -66,19 +73,21 @@ def read_config(path: Path) -> Sizes:
         )
     if config.get("quantization_config"):
         raise quantised(f"{path.name} tells of weights quantised by {_method(config['quantization_config'])}")
-    parts = {name: config if not name else config.get(name) or {} for name in _FIXED}
-    for name, fixed in _FIXED.items():
-        if not isinstance(parts[name], dict):
-            raise BadWeights(f"{path.name} has a {name} that is no table", "the released configuration", FETCH)
-        for key, value in fixed.items():
-            if (came := parts[name].get(key, value)) != value:
+    parts: dict[str, dict[str, Any]] = {"": {**_BACKBONE, **config}}
+    for name, defaults in (("audio_config", _AUDIO), ("tts_config", _TTS)):
+        if not isinstance(config.get(name), dict):
+            raise BadWeights(f"{path.name} has no {name}", "the released configuration", FETCH)
+        parts[name] = {**defaults, **config[name]}
+    for name, built in _BUILT.items():
+        for key, value in built.items():
+            if (came := parts[name][key]) != value:
                 where = f"{name}.{key}" if name else key
                 raise BadWeights(f"{path.name} has {where} = {came!r}", f"{value!r}; only that is built", FETCH)
-    backbone = {**_BACKBONE, **config, "model_type": "qwen3"}
+    backbone = {**parts[""], "model_type": "qwen3"}
     if unlike := unlike_llama(backbone):
         raise BadWeights(f"{path.name}: the language model {unlike}", "a Qwen3 as released", FETCH)
     try:
-        return _sizes(config, backbone, parts["audio_config"], parts["tts_config"])
+        return _sizes(backbone, parts["audio_config"], parts["tts_config"])
     except _NoSize as wrong:
         raise BadWeights(f"{path.name} has {wrong}, which is no size", "the released configuration", FETCH) from wrong
 
@@ -92,50 +101,47 @@ class _NoSize(Exception):
     """A key and its value."""
 
 
-def _whole(config: Mapping[str, Any], key: str, released: int) -> int:
-    value = config.get(key, released)
+def _whole(config: Mapping[str, Any], key: str) -> int:
+    value = config[key]
     if type(value) is not int or not 0 < value < 10_000_000:
         raise _NoSize(f"{key} = {value!r}")
     return value
 
 
-def _sizes(
-    config: Mapping[str, Any], backbone: Mapping[str, Any], audio: Mapping[str, Any], tts: Mapping[str, Any]
-) -> Sizes:
-    for key, released in _BACKBONE.items():
-        if isinstance(released, int):
-            _whole(backbone, key, released)
-        elif not isinstance(backbone[key], int | float) or not 0 < backbone[key] < 1e9:
+def _sizes(backbone: Mapping[str, Any], audio: Mapping[str, Any], tts: Mapping[str, Any]) -> Sizes:
+    for key, default in _BACKBONE.items():
+        if type(default) is int:
+            _whole(backbone, key)
+        elif type(default) is float and not (type(backbone[key]) in (int, float) and 0 < backbone[key] < 1e9):
             raise _NoSize(f"{key} = {backbone[key]!r}")
-    stack, usual, speech = StackSizes.of(backbone), EncoderSizes(), SpeechSizes()
-    width = _whole(tts, "hidden_size", speech.stack.width)
-    heads = _whole(tts, "num_attention_heads", speech.stack.heads)
+    stack, released = StackSizes.of(backbone), SpeechSizes().stack
+    width, heads = _whole(tts, "hidden_size"), _whole(tts, "num_attention_heads")
     return Sizes(
         EncoderSizes(
-            mels=_whole(audio, "num_mel_bins", usual.mels),
-            width=_whole(audio, "d_model", usual.width),
-            layers=_whole(audio, "encoder_layers", usual.layers),
-            heads=_whole(audio, "encoder_attention_heads", usual.heads),
-            inner=_whole(audio, "encoder_ffn_dim", usual.inner),
-            positions=_whole(audio, "max_source_positions", usual.positions),
+            mels=_whole(audio, "num_mel_bins"),
+            width=_whole(audio, "d_model"),
+            layers=_whole(audio, "encoder_layers"),
+            heads=_whole(audio, "encoder_attention_heads"),
+            inner=_whole(audio, "encoder_ffn_dim"),
+            positions=_whole(audio, "max_source_positions"),
             out=stack.width,
         ),
-        LanguageSizes(_whole(config, "vocab_size", RELEASED_TOKENS), stack),
+        LanguageSizes(_whole(backbone, "vocab_size"), stack),
         SpeechSizes(
             StackSizes(
                 width=width,
-                inner=_whole(tts, "intermediate_size", speech.stack.inner),
-                layers=_whole(tts, "num_hidden_layers", speech.stack.layers),
+                inner=_whole(tts, "intermediate_size"),
+                layers=_whole(tts, "num_hidden_layers"),
                 heads=heads,
-                kv_heads=_whole(tts, "num_key_value_heads", heads),
+                kv_heads=_whole(tts, "num_key_value_heads"),
                 dim=width // heads,
-                eps=speech.stack.eps,
-                rope_theta=speech.stack.rope_theta,
+                eps=released.eps,
+                rope_theta=released.rope_theta,
             ),
-            texts=_whole(tts, "num_text_tokens", speech.texts),
-            tokens=_whole(tts, "num_audio_tokens", speech.tokens),
-            llm=_whole(tts, "llm_dim", stack.width),
-            begin=_whole(tts, "audio_bos_token_id", speech.begin),
+            texts=_whole(tts, "num_text_tokens"),
+            tokens=_whole(tts, "num_audio_tokens"),
+            llm=_whole(tts, "llm_dim"),
+            begin=_whole(tts, "audio_bos_token_id"),
         ),
     )
 

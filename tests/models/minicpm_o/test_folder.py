@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import WhisperConfig
 
 from engine.errors import AskedWrongly, BadWeights, CadenceError, MissingWeights, NoRoom
 from engine.models.minicpm_o import folder as released
+from engine.models.minicpm_o.config import read_config
 from engine.models.minicpm_o.made_up import TINY_ENCODER, TINY_SPEECH, make_up
 from engine.models.minicpm_o.protocol import Marks
 from engine.models.minicpm_o.sizes import EncoderSizes, LanguageSizes, SpeechSizes
 from engine.models.token2wav.made_up import TINY as TINY_TOKEN2WAV
 from engine.models.weights.safetensors_header import read_header
-from tests.golden.minicpm_o import released_shapes, tiny_config
+from tests.golden.minicpm_o import CONFIG, released_shapes, tiny_config
 from tests.golden.released_folder import TINY_IDS, write_released, write_sparse, write_tensors, write_tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -60,6 +62,23 @@ def test_the_full_release_loads_with_nothing_missing_and_nothing_unexpected(tmp_
         "never opened, the released code among them": 2,
     }
     assert 17e9 < told.weight_bytes < 19e9
+
+
+def test_what_a_configuration_leaves_out_is_as_the_released_classes_have_it(tmp_path):
+    usual = {"hidden_size", "num_attention_heads", "head_dim", "rms_norm_eps", "rope_scaling", "attention_bias"}
+    config = {key: value for key, value in CONFIG.items() if key not in usual}
+    config["audio_config"] = {**CONFIG["audio_config"]}
+    del config["audio_config"]["num_mel_bins"], config["audio_config"]["max_source_positions"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+
+    told = read_config(tmp_path / "config.json")
+
+    assert (told.encoder, told.language, told.speech) == (EncoderSizes(), LanguageSizes(151_748), SpeechSizes())
+    config["audio_config"] = {}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    usual = WhisperConfig()
+    found = read_config(tmp_path / "config.json").encoder
+    assert (found.width, found.layers, found.inner) == (usual.d_model, usual.encoder_layers, usual.encoder_ffn_dim)
 
 
 def test_the_weights_are_the_files(tiny):
@@ -274,6 +293,16 @@ REFUSED: dict[str, tuple[Callable[[Path], object], type[CadenceError], str]] = {
         lambda folder: reconfigure(folder, tts_config={"num_vq": 4}),
         BadWeights,
         "tts_config.num_vq = 4; needed: 1; only that is built",
+    ),
+    "a speech decoder that is not told of": (
+        lambda folder: reconfigure(folder, tts_config={}),
+        BadWeights,
+        "tts_config.condition_type = 'llm_hidden'; needed: 'hidden_text_merge'",
+    ),
+    "no speech decoder at all": (
+        lambda folder: reconfigure(folder, tts_config=None),
+        BadWeights,
+        "has no tts_config",
     ),
     "a hostile configuration": (_hostile_config, BadWeights, "config.json cannot be read"),
     "a hostile flow.yaml": (_hostile_yaml, BadWeights, "flow.yaml holds tag:yaml.org,2002:python"),
