@@ -4,13 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from engine.arena import HostArena
-from engine.errors import BadWeights, MissingWeights
+from engine.errors import BadWeights
 from engine.models.minicpm_o.audio_encoder import STAGE, AudioEncoder
-from engine.models.minicpm_o.checkpoint import ENCODER, checked, read
+from engine.models.minicpm_o.checkpoint import checked
 from engine.models.minicpm_o.made_up import TINY_ENCODER, make_up
 from engine.models.minicpm_o.sizes import EncoderSizes, encoder_shapes
 from engine.models.minicpm_o.timelines import timelines
@@ -120,32 +119,8 @@ def test_released_sizes_run_the_planned_shapes_in_the_planned_state():
         assert ours.held == planned.unit(unit).held[f"{STAGE}.keys_values"]
 
 
-def test_weights_are_read_by_name_from_any_number_of_files(tmp_path):
-    weights = make_up(encoder_shapes(SIZES), torch.bfloat16)
-    apm = {name: each for name, each in weights.items() if name.startswith("apm.")}
-    save_file(apm | {"vpm.patch": torch.ones(2)}, tmp_path / "model-00001-of-00002.safetensors")
-    rest = {name: each for name, each in weights.items() if name not in apm}
-    save_file(rest | {"llm.lm_head.weight": torch.ones(2)}, tmp_path / "model-00002-of-00002.safetensors")
-
-    tensors = read(tmp_path, ENCODER, torch.device("cpu"))
-
-    assert tensors.keys() == weights.keys()
-    assert all(torch.equal(tensors[name], weights[name]) for name in weights)
-    named = checked("the encoder", tensors | {"apm.extra": torch.ones(1)}, encoder_shapes(SIZES), ignored=["apm.extra"])
-    assert torch.equal(named["apm.conv1.weight"], weights["apm.conv1.weight"])
-
-
-def test_what_is_wrong_with_weights_is_said(tmp_path):
+def test_what_is_wrong_with_weights_is_said():
     weights = make_up(encoder_shapes(SIZES), torch.float32)
-    with pytest.raises(MissingWeights, match=r"holds no model\*\.safetensors"):
-        read(tmp_path, ENCODER, torch.device("cpu"))
-    (tmp_path / "model.safetensors").write_bytes(b"no such thing")
-    with pytest.raises(BadWeights, match=r"model\.safetensors cannot be read"):
-        read(tmp_path, ENCODER, torch.device("cpu"))
-    for name in ("model.safetensors", "model-again.safetensors"):
-        save_file(weights, tmp_path / name)
-    with pytest.raises(BadWeights, match=r"holds apm\.\S+ again"):
-        read(tmp_path, ENCODER, torch.device("cpu"))
     with pytest.raises(BadWeights, match=r"the encoder holds no apm\.layer_norm\.bias"):
         checked("the encoder", weights, encoder_shapes(SIZES), ignored=["apm.layer_norm.bias"])
     with pytest.raises(BadWeights, match=r"holds apm\.more, which is unknown"):
