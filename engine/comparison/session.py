@@ -1,6 +1,6 @@
 """One session, measured for a comparison: its figures, its rows to draw, what was heard when, its voice's hashes.
 
-Goes through the log a few times, a line at a time, so that a day's log needs little memory; whoever waits is let in
+Goes through the log twice, a line at a time, so that a day's log needs little memory; whoever waits is let in
 between and may call it off. Enter from any thread.
 """
 
@@ -82,20 +82,25 @@ def measured(log: Log, name: str, *, tick: Callable[[], None] = nobody_waits) ->
     """
     tally, turns, answers, said = Tally(), _Turns(), list[Answer](), list[Transcript]()
     voice: list[bytes] | None = []
-    for record in _ticking(log.records(), tick):
-        tally.add(record)
-        if isinstance(record, Transcript) and len(said) < MOST_LINES:
-            said.append(record)
-        if not isinstance(record, UnitRecord):
-            continue
-        turns.add(record)
-        if record.response_delay_ms is not None and len(answers) < MOST_STRETCHES:
-            answers.append(Answer(max(record.deadline_ns, record.finish_ns), record.response_delay_ms))
-        if record.voice_sha256 is not None and voice is not None:
-            voice.append(bytes.fromhex(record.voice_sha256))
-        elif record.event == "SPEAK":
-            voice = None
-    rows, group = thinned(rows_of(_ticking(log.units(), tick)), MOST_BARS)
+
+    def counted_units() -> Iterator[UnitRecord]:
+        nonlocal voice
+        for record in _ticking(log.records(), tick):
+            tally.add(record)
+            if isinstance(record, Transcript) and len(said) < MOST_LINES:
+                said.append(record)
+            if not isinstance(record, UnitRecord):
+                continue
+            turns.add(record)
+            if record.response_delay_ms is not None and len(answers) < MOST_STRETCHES:
+                answers.append(Answer(max(record.deadline_ns, record.finish_ns), record.response_delay_ms))
+            if record.voice_sha256 is not None and voice is not None:
+                voice.append(bytes.fromhex(record.voice_sha256))
+            elif record.event == "SPEAK":
+                voice = None
+            yield record
+
+    rows, group = thinned(rows_of(counted_units()), MOST_BARS)
     return Measured(
         name=name,
         header=log.header,
