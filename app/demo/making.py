@@ -97,7 +97,7 @@ def make_report(
                 for each in held
             ),
         ),
-        beware=tuple(busy(shown)),
+        beware=tuple(busy([(each.session.name, each.others) for each in shown])),
     )
     write_report(report, logs, folder, tick=tick)
     return report
@@ -128,9 +128,13 @@ def write_report(
     write_page(report, folder / PAGE)
 
 
-def busy(shown: Sequence[Shown]) -> list[str]:
-    """Who did not have the machine for himself, in a line; empty where all did."""
-    shares = [(each.session.name, each.others[0]) for each in shown if each.others and each.others[0] > BUSY_SHARE]
+def busy(others: Sequence[tuple[str, Sequence[float]]]) -> list[str]:
+    """Who did not have the machine for himself, in a line; empty where all did.
+
+    Args:
+        others: Names, and which share of the machine others used, round by round.
+    """
+    shares = [(name, rounds[0]) for name, rounds in others if rounds and rounds[0] > BUSY_SHARE]
     if not shares:
         return []
     told = ", ".join(f"{share:.0%} beside {name}" for name, share in shares)

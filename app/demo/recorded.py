@@ -167,7 +167,7 @@ def recorded_report(
         title=about.title,
         lead=f"{about.held} Held on {about.machine}, {about.made}; weights: {about.weights}.",
         shown=tuple(
-            Shown(each.what, (session,), _sound(recorded, each, session, root))
+            Shown(each.what, (session,), sound_of(recorded, each, session, root))
             for each, session in zip(about.session, sessions, strict=True)
         ),
         changes=tuple(each.change for each in about.session[1:]),
@@ -184,7 +184,8 @@ def recorded_report(
     )
 
 
-def _sound(recorded: Recorded, described: Described, session: Measured, root: Path) -> Sound:
+def sound_of(recorded: Recorded, described: Described, session: Measured, root: Path = ROOT) -> Sound:
+    """What is heard of one session of a set, and what that is, in words."""
     about = recorded.about
     if about.speech is None:
         return Sound(flac(read_track([recorded.folder / described.sound])), 0.0, RELEASED)

@@ -156,7 +156,7 @@ class Sessions:
         as_of = (stat.st_mtime_ns, stat.st_size)
         known = self._read.get(path)
         if known is None or known[0] != as_of:
-            known = self._read[path] = (as_of, _summary(folder, path))
+            known = self._read[path] = (as_of, summary(folder, path))
         return known[1]
 
 
@@ -169,7 +169,12 @@ class _Line(msgspec.Struct):
     deadline_ns: int = 0
 
 
-def _summary(folder: Path, path: Path) -> PastSession:
+def summary(folder: Path, path: Path) -> PastSession:
+    """What a list tells of a log; a recording is looked for in its folder.
+
+    Raises:
+        BadLog: It is no timing log.
+    """
     log = read_log(path)
     slacks, overruns, ended_ns = [], 0, 0
     decoder = msgspec.json.Decoder(_Line)

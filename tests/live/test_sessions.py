@@ -64,8 +64,8 @@ def test_what_is_no_session_is_left_out(tmp_path: Path) -> None:
 
 def test_a_log_is_read_again_only_where_it_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, read = held(tmp_path, "a"), list[Path]()
-    real = rooms._summary
-    monkeypatch.setattr(rooms, "_summary", lambda folder, path: (read.append(path), real(folder, path))[1])
+    real = rooms.summary
+    monkeypatch.setattr(rooms, "summary", lambda folder, path: (read.append(path), real(folder, path))[1])
     sessions = Sessions(tmp_path)
     first = sessions.list()
     assert sessions.list() == first
