@@ -10,6 +10,7 @@ Entered by one thread.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -19,11 +20,11 @@ from engine.clock import WallClock
 from engine.errors import CadenceError
 from engine.laws.recorded import Recorder
 from engine.models.specimen import Course, Specimen, Views
-from engine.plan import Plan, plan
+from engine.plan import GraphShape, Plan, plan
 from engine.replay import ReplayRuntime
 from engine.runtime import EagerRuntime, Runtime
 from engine.stage import Lifetime, Quota, Span
-from engine.step import Step
+from engine.step import Key, Step
 
 PLAN, WHOLE, REPLAY, ADDRESSES = "plan", "streamed equals whole", "replay equals eager", "addresses"
 
@@ -84,6 +85,7 @@ class _Table:
         self.views: Views = {state.name: self.arena.view(state.name) for state in self.plan.states}
         self.course: Course = specimen.course(self.plan, self.views)
         self.paths = Counter[str]()
+        self.met: dict[Key, None] = {}  # keys of steps that may run from a graph, in the order they were met
 
     @property
     def units(self) -> range:
@@ -105,6 +107,8 @@ class _Table:
                 out: Tensor = done.value
                 break
             self.steps.append(step)
+            if step.captures:
+                self.met[step.key] = None
             result, record = runtime.execute(step, 0)
             self.paths[record.path] += 1
         out = out.clone()
@@ -187,13 +191,12 @@ def _whole(specimen: Specimen) -> Law:
 
 def _replay(specimen: Specimen) -> Law:
     eager, replayed = _Table(specimen), _Table(specimen)
-    for table in (eager, replayed):
-        table.session(_eager())  # a course may first come to know its shapes
-    clock = WallClock()
-    runtime = ReplayRuntime(clock, Recorder(replayed.views.values(), clock), replayed.course.rehearse)
-    shapes = [shape for shape in replayed.plan.shapes if shape.stage in replayed.course.captured]
+    eager.session(_eager())
+    replayed.session(_eager())  # a course may first come to know its shapes
+    clock, written = WallClock(), (*replayed.views.values(), *replayed.course.beside)
+    runtime = ReplayRuntime(clock, Recorder(written, clock), replayed.course.rehearse)
     replayed.arena.commit_needed({state.name: state.max_ticks for state in replayed.plan.states})
-    prepared = runtime.prepare(shapes)
+    prepared = runtime.prepare(GraphShape(*key, Fraction(1), 0, 0) for key in replayed.met)
     if prepared.refused:
         (stage, shape, _), reason = next(iter(prepared.refused.items()))
         raise _Broken(f"stage {stage} of shape {shape} cannot be captured: {reason}")
@@ -208,7 +211,7 @@ def _replay(specimen: Specimen) -> Law:
             raise _Broken(f"unit {index} leaves something else in {unlike[0]} when replayed")
     ran = replayed.paths["graph"]
     words = f"{prepared.graphs} graphs, {ran} of {replayed.paths.total()} launches replayed, to the bit"
-    return Law(REPLAY, True, words) if ran else Law(REPLAY, None, "no stage of the specimen is captured")
+    return Law(REPLAY, True, words) if ran else Law(REPLAY, None, "no step of the specimen may run from a graph")
 
 
 def _addresses(specimen: Specimen) -> Law:

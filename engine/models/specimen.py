@@ -32,12 +32,12 @@ class Course(Protocol):
         ...
 
     def rehearse(self, stage: str, shape: tuple[int, ...], last: bool) -> Step:
-        """A step to be captured; asked of `captured` stages only."""
+        """A step to be captured, of a key that the course has met and that may run from a graph."""
         ...
 
     @property
-    def captured(self) -> frozenset[str]:
-        """The stages whose steps may run from a graph."""
+    def beside(self) -> tuple[Tensor, ...]:
+        """What steps write beside the arena's states: put back after a capture."""
         ...
 
     def whole(self) -> Tensor | None:
@@ -162,7 +162,7 @@ class _Stepped:
             line.name: {spec.name: views[f"{line.name}.{spec.name}"] for spec in line.states} for line in plan.timelines
         }
         self._launches: dict[tuple[str, tuple[int, ...], bool], tuple[Launch, Tensor]] = {}
-        self.captured = frozenset(self._fed) - eager
+        self._eager, self.beside = eager, tuple[Tensor, ...]()
         self._heard: dict[str, Tensor] = {}  # of sources, in the first turn
         self.begin()
 
@@ -213,7 +213,7 @@ class _Stepped:
 
     def _made(self, stage: str, launch: Launch, fed: Tensor) -> Step:
         run = partial(self._run, stage, launch)
-        return Step(stage, launch.shape, launch.takes, run, (fed,), launch.last, captures=stage in self.captured)
+        return Step(stage, launch.shape, launch.takes, run, (fed,), launch.last, captures=stage not in self._eager)
 
     def _run(self, stage: str, launch: Launch, fed: Tensor) -> Tensor:
         return self._step(stage, launch, fed, self._own[stage])

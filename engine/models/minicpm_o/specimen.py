@@ -11,7 +11,6 @@ from torch import Tensor
 
 from engine.models.layers.harmonics import draw_noise
 from engine.models.layers.named import Named
-from engine.models.minicpm_o import audio_encoder
 from engine.models.minicpm_o.building import build
 from engine.models.minicpm_o.made_up import TINY, make_up_whole, resized
 from engine.models.minicpm_o.model import Chance, MiniCPMO
@@ -19,7 +18,6 @@ from engine.models.minicpm_o.protocol import Limits, Protocol, Window, WindowLim
 from engine.models.minicpm_o.sampling import SpeechRules, TextRules
 from engine.models.minicpm_o.timelines import timelines
 from engine.models.specimen import Specimen, Views
-from engine.models.token2wav import encoding, flowing, sounding
 from engine.models.token2wav.checkpoint import Checkpoint
 from engine.models.token2wav.made_up import make_up, make_up_prompt
 from engine.plan import Plan
@@ -37,8 +35,6 @@ def specimen() -> Specimen:
 
 class _Course:
     """See `engine.models.specimen.Course`."""
-
-    captured = frozenset({audio_encoder.STAGE, encoding.STAGE, flowing.STAGE, sounding.STAGE})
 
     def __init__(self, plan: Plan, views: Views) -> None:
         made, marks = make_up(TINY.token2wav, NOISE_FRAMES), TINY.marks
@@ -83,9 +79,11 @@ class _Course:
         return draw_noise(TINY.token2wav.vocoder.source, frames, self._noise)
 
     def rehearse(self, stage: str, shape: tuple[int, ...], last: bool) -> Step:
-        if stage == audio_encoder.STAGE:
-            return self._parts.encoder.rehearse(shape)
-        return self._parts.token2wav.rehearse(stage, shape, last=last)
+        return self._parts.rehearse(stage, shape, last=last, chance=False)
+
+    @property
+    def beside(self) -> tuple[Tensor, ...]:
+        return self._parts.beside
 
     def whole(self) -> Tensor | None:
         return None
