@@ -19,11 +19,11 @@ from torch.nn import functional
 from engine.models.layers.checked import Shapes, below, linear
 from engine.models.layers.fused import mixed, scaled
 from engine.models.layers.lanes import Lanes
+from engine.models.layers.masks import added
 from engine.models.layers.modulated import modulations, moved, parts
 from engine.models.layers.named import Linear, Named
 
 _FREQUENCIES, _TIME_SCALE, _WAVELENGTH = 256, 1000, 10_000  # of the time's embedding
-_ALIGNED = 16  # floats: rows of a mask that begin so far apart need not be copied by attention's kernel
 
 
 @dataclass(frozen=True)
@@ -155,16 +155,8 @@ class BlockDit:
         blocks = torch.arange(frames, device=device) // sizes.block
         away = blocks[None] - blocks[:, None]  # how many blocks later a key is than its query
         kinds = [(index in sizes.back, index in sizes.ahead) for index in range(sizes.depth)]
-        made = {(back, ahead): _added((away >= -int(back)) & (away <= int(ahead))) for back, ahead in set(kinds)}
+        made = {(back, ahead): added((away >= -int(back)) & (away <= int(ahead))) for back, ahead in set(kinds)}
         return _Length(cosine[None], torch.cat((-sine, sine), -1)[None], tuple(made[kind] for kind in kinds))
-
-
-def _added(seen: Tensor) -> Tensor:
-    """What is seen `[n, n]` as attention adds it to scores, `[1, 1, n, n]`: rows begin where its kernel wants them."""
-    frames = len(seen)
-    room = torch.zeros(frames, -(-frames // _ALIGNED) * _ALIGNED, device=seen.device)
-    room[:, :frames].masked_fill_(~seen, -math.inf)
-    return room[None, None, :, :frames]
 
 
 def _embed(weights: Named, time: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ class Snake:
     def __init__(self, alpha: Tensor, beta: Tensor) -> None:
         self._alpha = alpha.view(1, -1, 1).contiguous()
         self._inverse = 1.0 / (beta.view(1, -1, 1) + _NEVER_ZERO)
-        self._snaked = snake_kernel(alpha.device)
+        self._snaked = snake_kernel(alpha.device, alpha.dtype)
 
     def __call__(self, x: Tensor) -> Tensor:
         """`x` `[1, channels, t]`, the same shape out."""
