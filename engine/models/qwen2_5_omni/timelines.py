@@ -21,6 +21,7 @@ BEFORE_CODES, AHEAD_CODES = 2 * BLOCK_CODES, BLOCK_CODES  # a window's, around w
 AGAIN_FRAMES, HELD_FRAMES = 40, 20  # of the vocoder: heard again, and held back
 MELS = 80
 TEXT_TOKENS = 12  # at most a second of speech, and as many of the turn before a talker begins
+POSITIONS = 32_768  # of thinker and talker
 MARKUP_TOKENS = 16  # at most, of a turn: roles, ends of turns, starts of audio
 
 
@@ -57,14 +58,13 @@ def token2wav(source: str, *, mels: int = MELS, least: int = BLOCK_CODES) -> tup
     )
 
 
-def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int | None = None) -> tuple[Timeline, ...]:
+def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int = POSITIONS) -> tuple[Timeline, ...]:
     """Qwen2.5-Omni 7B, turn by turn.
 
     Args:
         question_s: The longest question, in seconds, to be heard at once.
         system_tokens: Tokens of the system prompt, which stay.
-        max_tokens: Tokens of the thinker's after which the session ends, by memory; None leaves it to the session's
-            declared length.
+        max_tokens: Tokens of the thinker's after which the session ends, by memory; its positions end there anyway.
 
     Raises:
         AskedWrongly: A question is shorter than a second, or longer than the feature extractor's five minutes.
@@ -84,7 +84,15 @@ def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int |
         span=Span.CLOCKED,
     )
     # The talker reads the whole question again, as the thinker saw it, at the start of every turn, and forgets it.
-    said = StateSpec("keys_values", (24, 2, T, 4, 128), "bfloat16", reset=Lifetime.TURN, span=Span.CLOCKED)
+    said = StateSpec(
+        "keys_values",
+        (24, 2, T, 4, 128),
+        "bfloat16",
+        limit=POSITIONS,
+        at_limit=AtLimit.END,
+        reset=Lifetime.TURN,
+        span=Span.CLOCKED,
+    )
     shared, spoken = ("thinker_prefill.keys_values",), ("talker_prefill.keys_values",)
     return (
         Timeline("audio_encoder", Quota(opens=mel[-1:], sizes=mel), "mel frame"),

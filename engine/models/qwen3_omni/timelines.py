@@ -27,6 +27,7 @@ LOST_SAMPLES = 555
 DILATIONS = (1, 3, 9)
 REACH = 6  # ticks that a kernel of seven looks back
 TEXT_TOKENS = 12
+POSITIONS = 32_768  # of thinker and talker
 MARKUP_TOKENS = 16  # at most, of a turn: roles, ends of turns, starts of audio
 
 
@@ -110,14 +111,13 @@ def _tail(name: str, channels: int, ticks: int, growth: int) -> StateSpec:
     )
 
 
-def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int | None = None) -> tuple[Timeline, ...]:
+def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int = POSITIONS) -> tuple[Timeline, ...]:
     """Qwen3-Omni 30B-A3B, turn by turn.
 
     Args:
         question_s: The longest question, in seconds, to be heard at once.
         system_tokens: Tokens of the system prompt, which stay.
-        max_tokens: Tokens of the thinker's after which the session ends, by memory; None leaves it to the session's
-            declared length.
+        max_tokens: Tokens of the thinker's after which the session ends, by memory; its positions end there anyway.
 
     Raises:
         AskedWrongly: A question is shorter than a second, or longer than the feature extractor's five minutes.
@@ -138,7 +138,15 @@ def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int |
         span=Span.CLOCKED,
     )
     # The talker reads the whole question again, as the thinker saw it, at the start of every turn, and forgets it.
-    said = StateSpec("keys_values", (20, 2, T, 2, 128), "bfloat16", reset=Lifetime.TURN, span=Span.CLOCKED)
+    said = StateSpec(
+        "keys_values",
+        (20, 2, T, 2, 128),
+        "bfloat16",
+        limit=POSITIONS,
+        at_limit=AtLimit.END,
+        reset=Lifetime.TURN,
+        span=Span.CLOCKED,
+    )
     # The predictor begins anew with every frame: what the talker says and its code, then a code a tick.
     predicted = StateSpec("keys_values", (5, 2, 8, T, 128), "bfloat16", keep=Tail(CODEBOOKS), reset=Lifetime.TURN,
                           span=Span.WHOLE)  # fmt: skip
