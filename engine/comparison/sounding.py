@@ -41,20 +41,23 @@ def heard(units: Iterable[UnitRecord]) -> Iterator[Heard]:
             yield unit
 
     voice: Heard | None = None
-    silent_since_ns = 0
+    silent_since_ns: int | None = None
     for span in voice_spans(noted()):
-        due_ns = max(deadlines.get(span.index, span.start_ns), silent_since_ns)
+        due_ns = deadlines.get(span.index, span.start_ns)
         for index in [index for index in deadlines if index <= span.index]:
             del deadlines[index]
-        silent_since_ns = span.end_ns
-        late = span.start_ns - due_ns > ROUNDING_NS
-        if voice is not None and not late and span.start_ns - voice.end_ns <= ROUNDING_NS:
-            voice = Heard(voice.start_ns, span.end_ns)
+        start_ns = span.start_ns
+        if silent_since_ns is not None:  # a log whose times go back is told as if they stood still
+            due_ns, start_ns = max(due_ns, silent_since_ns), max(start_ns, silent_since_ns)
+        silent_since_ns = end_ns = max(start_ns, span.end_ns)
+        late = start_ns - due_ns > ROUNDING_NS
+        if voice is not None and not late and start_ns - voice.end_ns <= ROUNDING_NS:
+            voice = Heard(voice.start_ns, end_ns)
             continue
         if voice is not None:
             yield voice
         if late:
-            yield Heard(due_ns, span.start_ns, gap=True)
-        voice = Heard(span.start_ns, span.end_ns)
+            yield Heard(due_ns, start_ns, gap=True)
+        voice = Heard(start_ns, end_ns)
     if voice is not None:
         yield voice

@@ -1,6 +1,7 @@
 """Figures of a comparison are those of the logs, to the last digit; equality is measured, or said not to be."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,13 @@ def test_seconds_that_follow_on_are_one_stretch() -> None:
 
 
 @given(st.lists(made_up.units, max_size=8))
-@settings(deadline=None, max_examples=40)
-def test_stretches_of_any_session_can_be_told(units: list[UnitRecord]) -> None:
-    for stretch in heard(units):
-        assert stretch.ms >= 0
+@settings(deadline=None, max_examples=150)
+def test_stretches_of_any_session_are_disjoint_and_in_order(units: list[UnitRecord]) -> None:
+    stretches = list(heard(units))
+    for stretch in stretches:
+        assert stretch.start_ns <= stretch.end_ns
+    for one, other in pairwise(stretches):
+        assert one.end_ns <= other.start_ns
 
 
 def test_a_long_conversation_keeps_its_gaps_and_its_longest_stretches() -> None:
