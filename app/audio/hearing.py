@@ -95,9 +95,7 @@ class Hearing:
                 self._counts += SoundCounts(placed_frames=len(block.samples))
             if lost:
                 microphone.tape.forget_clock()
-        if self._grid and self._steady and (lost or microphone is None):
-            # So far behind that a microphone that comes back of itself finds its place free.
-            self._fill(int(self._grid.position(self._clock.now_ns() - LEAST_NS)), microphone)
+        self._stand_in(microphone, lost=lost)
         return missing_ns
 
     def set_echo(self, mode: EchoMode) -> None:
@@ -154,6 +152,18 @@ class Hearing:
         start = self._steady.position
         drift = microphone.tape.line.drift
         self._hand_on(self._steady.place(block.samples, at, drift, afresh=block.step_ns != 0), start, microphone)
+
+    def _stand_in(self, microphone: Microphone | None, *, lost: bool) -> None:
+        """Silence where nothing comes that could be placed: chunks are there when they are said to be all the same."""
+        if self._grid is None:
+            return
+        if lost:
+            behind_ns = LEAST_NS  # so far that a microphone that comes back of itself finds its place free
+        elif microphone is None or not microphone.tape.line.settled:
+            behind_ns = self._wait_ns - SLACK_NS
+        else:
+            return
+        self._fill(int(self._grid.position(self._clock.now_ns() - behind_ns)), microphone)
 
     def _fill(self, position: int, microphone: Microphone | None) -> None:
         assert self._steady is not None, "with the grid"

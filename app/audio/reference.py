@@ -24,8 +24,8 @@ class Reference:
         self._grid = grid
         self._speaker: Speaker | None = None
         self._steady: Steady | None = None
-        self._pieces: deque[Samples] = deque()
-        self._start = 0  # session sample of the first in `_pieces`
+        self._pieces: deque[tuple[int, Samples]] = deque()  # each with the session sample that it begins with
+        self._reached = 0  # session sample after the last of them
 
     def feed(self, speaker: Speaker | None, lag_ns: int) -> None:
         """Take in what has been sounded.
@@ -35,21 +35,28 @@ class Reference:
             lag_ns: By how much later than in the air the microphone's samples are placed on the grid.
         """
         if speaker is not self._speaker:
-            self._speaker = speaker
-            self._steady = self._resume(speaker)
-        if speaker is None or self._steady is None:
+            self._speaker, self._steady = speaker, None
+        if speaker is None:
             return
+        line = speaker.tape.line
         for block in speaker.tape.blocks():
-            if speaker.tape.line.settled:
-                at = self._grid.position(speaker.tape.line.time_ns(block.position) + lag_ns)
-                afresh = block.step_ns != 0
-                self._pieces.append(self._steady.place(block.samples, at, speaker.tape.line.drift, afresh=afresh))
+            if not line.settled:
+                continue
+            at = self._grid.position(line.time_ns(block.position) + lag_ns)
+            steady = self._steady
+            if steady is None or at > steady.position + self._grid.rate_hz:  # an hour's hole is not one piece
+                steady = Steady(speaker.rate_hz, self._grid.rate_hz, position=max(self._reached, int(at)))
+                self._steady = steady
+            start = steady.position
+            self._pieces.append((start, steady.place(block.samples, at, line.drift, afresh=block.step_ns != 0)))
+            self._reached = steady.position
 
     def take(self, position: int, count: int) -> Samples:
         """What sounded in session samples `position` to `position + count`; silence where nothing is known."""
         out: Samples = np.zeros(count, np.float32)
         while self._pieces:
-            piece, at = self._pieces[0], self._start - position
+            start, piece = self._pieces[0]
+            at = start - position
             if at >= count:
                 break
             first, end = max(0, -at), min(len(piece), count - at)
@@ -58,11 +65,4 @@ class Reference:
             if end < len(piece):
                 break
             self._pieces.popleft()
-            self._start += len(piece)
         return out
-
-    def _resume(self, speaker: Speaker | None) -> Steady | None:
-        if speaker is None:
-            return None
-        reached = self._start + sum(map(len, self._pieces))
-        return Steady(speaker.rate_hz, self._grid.rate_hz, position=reached)

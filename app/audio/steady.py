@@ -35,14 +35,9 @@ class Steady:
         self.position = position  # of the next session sample to come out
         self._fraction = 0.0  # how much later than that the next one belongs
         self._to_skip = 0
-        self._begun = False
+        self._joins = False  # whether what comes next joins what came before
         self.filled = 0  # session samples of silence in place of what did not come
         self.skipped = 0  # session samples' worth that time had no room for
-
-    @property
-    def held_back(self) -> int:
-        """Session samples that come out once more has gone in."""
-        return round(self._resampler.owed)
 
     def place(self, samples: Samples, at: float, drift: float, *, afresh: bool = False) -> Samples:
         """Take in a block.
@@ -58,7 +53,7 @@ class Steady:
         """
         error = at - (self.position - self._to_skip + self._fraction + self._resampler.owed)
         before: Samples = np.zeros(0, np.float32)
-        if afresh or not self._begun or abs(error) > self._hole:
+        if afresh or not self._joins or abs(error) > self._hole:
             before, error = self._begin_at(at), 0.0
         make_up = max(-MOST_MAKE_UP, min(error / self._most_make_up_error, MOST_MAKE_UP))
         out = self._resampler.process(samples, (1 + make_up) / (1 + drift) - 1)
@@ -74,15 +69,16 @@ class Steady:
         """Silence up to a session position, where nothing comes that could be placed; what comes next begins afresh."""
         if position <= self.position:
             return np.zeros(0, np.float32)
-        return self._begin_at(position)
+        out, self._joins = self._begin_at(position), False
+        return out
 
     def _begin_at(self, at: float) -> Samples:
         """Let what comes next belong at `at`: silence up to there, or a stretch of it left out."""
-        tail = self._resampler.drain() if self._begun else np.zeros(0, np.float32)
+        tail = self._resampler.drain() if self._joins else np.zeros(0, np.float32)
         left_out = min(self._to_skip, len(tail))
         tail = tail[left_out:]
         self.skipped += left_out
-        self._begun = True
+        self._joins = True
         self.position += len(tail)
         first = math.floor(at)
         self._fraction = at - first

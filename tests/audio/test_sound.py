@@ -1,6 +1,7 @@
 """The whole way, on devices that drift, refuse, vanish, lie and hang, with time moved by hand."""
 
 import threading
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -573,6 +574,61 @@ def test_a_lost_speaker_is_said_once_and_its_voice_counts_as_flushed():
     talk.sound.voice.push(tone(1.0, OUT_HZ), talk.clock.now_ns() + talk.sound.voice.lead_ns)
     talk.run(2)
     assert talk.sound.voice.counts.played == counts.played + OUT_HZ
+
+
+def test_another_microphone_makes_no_chunk_late_and_finds_its_place():
+    """A new one's clock takes a second to be known: silence stands for it, and what comes then is where it belongs."""
+    other = AudioDevice("Headset", "ALSA", 1, 0, 48_000)
+    talk = Talk(MIC, SPEAKER, other, prepare=hears(MIC, clicks))
+    talk.backend.of(other).wave = clicks
+    talk.begin()
+    talk.run(4.3)
+    talk.sound.open(replace(talk.settings, microphone=other.choice))
+    talk.run(6)
+    talk.sound.rescan(talk.settings)
+    talk.run(6)
+    assert len(talk.chunks) >= 15
+    assert max(talk.late_ns) <= 0
+    counts = accounted(talk)
+    assert counts.filled == pytest.approx(2 * 1.0 * IN_HZ, abs=0.1 * IN_HZ)
+    apart = np.diff(click_times(talk))
+    assert np.abs(apart - np.round(apart)).max() < 2e-3
+    assert talk.messages == []
+
+
+def test_a_microphone_that_is_away_for_a_moment_makes_no_chunk_late():
+    talk = Talk(prepare=hears(MIC, clicks))
+    talk.begin()
+    talk.run(4)
+    talk.sound.close()
+    talk.run(3)  # as long as a driver may take to open it again
+    talk.sound.open(talk.settings)
+    talk.run(3)
+    assert max(talk.late_ns) <= 0
+    accounted(talk)
+
+
+def test_an_hour_without_devices_costs_no_memory_as_they_come_back():
+    talk = Talk(prepare=hears(MIC, clicks))
+    talk.begin()
+    agents = []
+    talk.sound.tap = lambda user, agent: agents.append((len(user), float(np.abs(agent).max(initial=0.0))))
+    talk.run(2)
+    talk.sound.close()
+    for _ in range(360):
+        talk.clock.advance_s(10)
+        talk._each()
+    talk.sound.open(talk.settings)
+    agents.clear()
+    tracemalloc.start()
+    talk.run(2)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20e6
+    speak(talk, 2)
+    talk.run(1)
+    assert sum(count for count, peak in agents if peak > 0.4) == pytest.approx(2 * IN_HZ, abs=0.1 * IN_HZ)
+    accounted(talk)
 
 
 def test_after_a_pause_the_next_chunk_is_fresh():

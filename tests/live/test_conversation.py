@@ -359,6 +359,17 @@ def test_a_lost_microphone_pauses_the_session_and_a_rescan_goes_on(tmp_path: Pat
     assert bench.end().reason == "stopped"
 
 
+@pytest.mark.parametrize("at_s", [5.6, 6.0, 6.3])
+def test_a_rescan_makes_no_unit_late(tmp_path: Path, at_s: float) -> None:
+    bench = Bench(tmp_path, [Told(takes_s=0.6)] * 20)
+    bench.clock.at(at_s, bench.conversation.rescan)
+    bench.talk(12)
+    records = units(bench)
+    assert len(records) >= 9
+    assert max(unit.start_ns - unit.arrival_ns for unit in records) < NS // 50
+    assert not any(unit.overrun for unit in records)
+
+
 def test_a_lost_speaker_cuts_what_was_being_said(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [Told(), Told(Event.SPEAK, tone(1.0)), Told(Event.SPEAK, tone(1.0))])
     bench.clock.at(4.3, lambda: bench.backend.unplug(SPEAKER))
