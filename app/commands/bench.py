@@ -11,8 +11,8 @@ from engine.errors import AskedWrongly
 
 _RUNTIMES = {"released": "stock_released", "pinned": "stock_pinned", "graphs": "stock_graphs", "cadence": "cadence"}
 _PARTS = ("timing", "peaks", "equality", "endurance", "beside", "floor")
-_UNIT_PARTS = ("tokens", "equality", "timing", "memory")
-_UNITS, _UNIT_UNITS = 100, 40  # timed of each runtime
+_UNIT_PARTS = ("tokens", "equality", "timing", "memory", "live")
+_UNITS, _UNIT_UNITS = 100, 25  # timed of each runtime
 _PROMPTS_S, _UNIT_PROMPT_S = "3.37,5,10", "5"
 _SPEECH_WAYS = ("exact", "clocked", "eager")
 
@@ -44,9 +44,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument(
         "--parts",
-        default="all",
         metavar="NAMES",
-        help=f"all, or some of {', '.join(_PARTS)}; of the unit, {', '.join(_UNIT_PARTS)} (default: all)",
+        help=f"all, or some of {', '.join(_PARTS)}; of the unit, {', '.join(_UNIT_PARTS)}, with commas between "
+        "(default: all; of the unit, all but live, which takes as long as it says)",
     )
     parser.add_argument(
         "--prompt-s",
@@ -61,7 +61,14 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--script",
         metavar="UNITS",
         help="of the unit: what is timed, as 'LL(S S10 F)': L listens, and cuts a turn short; S speaks; F ends a turn; "
-        "a number is of text tokens, and what is in parentheses repeats (default: 'LL(S S S S S F)')",
+        "a number is of text tokens, and what is in parentheses repeats (default: '(L S S S F)')",
+    )
+    parser.add_argument(
+        "--live-s",
+        type=int,
+        default=360,
+        metavar="SECONDS",
+        help="of the unit: how long the session at wall-clock is, a third of it for the released code (default: 360)",
     )
     parser.add_argument(
         "--speech-decoder",
@@ -87,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
         check_targets({}, {"--json": args.json})
     if args.units is None:
         args.units = _UNITS if args.stage == "tail" else _UNIT_UNITS
+    if args.parts is None:
+        args.parts = "all" if args.stage == "tail" else ",".join(_UNIT_PARTS[:-1])
     if args.prompt_s is None:
         args.prompt_s = _PROMPTS_S if args.stage == "tail" else _UNIT_PROMPT_S
     if args.units < 1:
@@ -131,6 +140,8 @@ def _run_unit(args: argparse.Namespace) -> int:
     parts, prompts_s = _some(args.parts, _UNIT_PARTS, "--parts"), _lengths(args.prompt_s)
     if not args.model or not "minicpm-o-4.5".startswith(args.model.lower()):
         raise AskedWrongly(f"--model {args.model} --stage unit", "minicpm-o-4.5, whose whole unit is built")
+    if args.live_s < 1:
+        raise AskedWrongly(f"--live-s {args.live_s}", "at least one second")
     if len(prompts_s) > 1:
         raise AskedWrongly(f"--prompt-s {args.prompt_s} --stage unit", "one length")
 
@@ -145,6 +156,7 @@ def _run_unit(args: argparse.Namespace) -> int:
         runtimes=runtimes,
         parts=parts,
         units=args.units,
+        live_s=args.live_s,
         prompt_s=prompts_s[0],
         device=args.device,
         tiny=args.tiny,
@@ -184,6 +196,7 @@ def _command(args: argparse.Namespace) -> str:
     words += ["--parts", args.parts, "--prompt-s", args.prompt_s, "--units", str(args.units)]
     if args.stage == "unit":
         words += ["--script", args.script] if args.script else []
+        words += ["--live-s", str(args.live_s)] if "live" in args.parts else []
         words += ["--speech-decoder", args.speech_decoder, "--device", args.device]
     else:
         words += ["--endurance-units", str(args.endurance_units), "--device", args.device]

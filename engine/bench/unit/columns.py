@@ -173,22 +173,23 @@ class StockUnit:
         with self._settings():
             self.conversation.begin(opening.system, opening.past)
         self._script.begin()
-        self._get_ready(0)
+        self.get_ready(0)
 
     def hear(self, heard: Heard) -> Said:
         conversation = self.conversation
         with self._settings():
             conversation.prefill(heard.mel)
-            unit = conversation.generate(forced=self._forced)
+            unit = conversation.generate(forced=self.forced)
             conversation.finalize()
         event = "FLUSH" if unit.ended else "LISTEN" if unit.listens else "SPEAK"
         return Said(event, unit.drawn, unit.said, unit.spoken, unit.sound)
 
     def rest(self, heard: Heard) -> None:
-        self._get_ready(heard.index + 1)
+        self.get_ready(heard.index + 1)
 
-    def _get_ready(self, index: int) -> None:
-        self._forced = self._script.begin_unit(index)
+    def get_ready(self, index: int) -> None:
+        """Chance is drawn, and the script asked, for a unit."""
+        self.forced = self._script.begin_unit(index)
         self._chance.begin_unit(index)
 
     def settings(self) -> AbstractContextManager[None]:
@@ -322,7 +323,7 @@ class CadenceUnit:
         self.runtime.settle(self.records, 0)
         self.records.clear()
         self._script.begin()
-        self._get_ready(0)
+        self.get_ready(0)
 
     def run(self, steps: Generator[Any, Any, Result]) -> Result:
         """Let the runtime execute steps; what they come to."""
@@ -339,7 +340,7 @@ class CadenceUnit:
     def hear(self, heard: Heard) -> Said:
         self._drawn = []
         with pinned():
-            self._spoken = spoken = self.run(self.model.unit(heard.mel, forced=self._forced))
+            self._spoken = spoken = self.run(self.model.unit(heard.mel, forced=self.forced))
             tokens: list[int] = spoken.tokens.tolist()
             return Said(spoken.event.value, self._drawn, list(spoken.unit.said), tokens, spoken.sound.cpu())
 
@@ -347,7 +348,7 @@ class CadenceUnit:
         self.settled = self.runtime.settle(self.records, 0)
         self.records.clear()
         self.following.take(self._spoken, heard.index)
-        self._get_ready(heard.index + 1)
+        self.get_ready(heard.index + 1)
         self.rest_a_while()
 
     def rest_a_while(self) -> None:
@@ -359,8 +360,9 @@ class CadenceUnit:
     def settings(self) -> AbstractContextManager[None]:
         return pinned()
 
-    def _get_ready(self, index: int) -> None:
-        self._forced = self._script.begin_unit(index)
+    def get_ready(self, index: int) -> None:
+        """Chance is drawn, and the script asked, for a unit."""
+        self.forced = self._script.begin_unit(index)
         self._chance.begin_unit(index)
 
     _spoken: Spoken

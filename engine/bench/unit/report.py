@@ -85,6 +85,12 @@ def _remarks(case: dict[str, Any]) -> Iterator[str]:
             yield f"{_NAMES[name]}: {memory['peak_bytes'] / MIB:.0f} MiB at the most: {parts}"
             if memory.get("within_plan") is False:
                 yield "the arena held more than planned"
+        if live := figures.get("live"):
+            yield (
+                f"{_NAMES[name]}: {live['overruns']} of {live['units']} seconds at wall-clock overrun; "
+                f"least slack {_ms(live, 'slack_worst_ms')}"
+            )
+            yield from (f"{_NAMES[name]}: {fault}" for fault in live["faults"])
         for kind in ("language", "speech", "usual", "worst"):
             for why in {**figures.get(kind, {}), **figures.get(kind, {}).get("graphs", {})}.get("refused", ()):
                 yield f"{kind}: no graph for {why}"

@@ -15,6 +15,7 @@ from engine.bench.record import Recording
 from engine.bench.rig import STOCKS
 from engine.bench.settings import described, versions
 from engine.bench.unit.equal import compare
+from engine.bench.unit.live import live
 from engine.bench.unit.memory import memory
 from engine.bench.unit.paces import paces
 from engine.bench.unit.rig import MODEL, SOLVER_STEPS, Outside, UnitAsked, UnitRig
@@ -32,6 +33,7 @@ NOTE = (
 )
 # Turns that end and that are cut short, units of every length, speech that ends early.
 EQUAL_SCRIPT = "L S S S10 F4 L S5 S L S S20 F2 L L S0 F0 S L"
+MEMORY_UNITS = 10
 PAST, TINY_PAST = 3600, 120  # ticks before the comparison, so that the window slides within it
 
 
@@ -100,10 +102,17 @@ def _timing(rig: UnitRig, case: Case, tell: Tell) -> None:
 
 def _memory(rig: UnitRig, case: Case, tell: Tell) -> None:
     for name in rig.asked.runtimes:
-        found = memory(rig, name, rig.asked.units)
+        found = memory(rig, name, min(rig.asked.units, MEMORY_UNITS))
         case["runtimes"].setdefault(name, {})["memory"] = found
         rig.place.forget()
         tell(f"{name}: {size(found['peak_bytes'])} at the most, {size(found['state_bytes'])} of it state")
+
+
+def _live(rig: UnitRig, case: Case, tell: Tell) -> None:
+    for name in rig.asked.runtimes:
+        seconds = rig.asked.live_s if name == CADENCE else -(-rig.asked.live_s // 3)
+        case["runtimes"].setdefault(name, {})["live"] = live(rig, name, seconds, tell)
+        rig.place.forget()
 
 
 _MEASURES: dict[str, Callable[[UnitRig, Case, Tell], None]] = {
@@ -111,6 +120,7 @@ _MEASURES: dict[str, Callable[[UnitRig, Case, Tell], None]] = {
     "equality": _equality,
     "timing": _timing,
     "memory": _memory,
+    "live": _live,
 }
 
 
@@ -131,6 +141,8 @@ def succeeded(record: dict[str, Any]) -> bool:
     """Whether nothing failed, and all that was compared was equal."""
     (case,) = record["cases"]
     equal = case.get("equal", {})
+    if any(figures.get("live", {}).get("faults") for figures in case.get("runtimes", {}).values()):
+        return False
     return "failed" not in case and equal.get("equal") == equal.get("units")
 
 

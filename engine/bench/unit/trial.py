@@ -350,7 +350,8 @@ class _Listening:
 
     def execute(self, step: Any, origin_ns: int) -> Any:
         result, record = self._runtime.execute(step, origin_ns)
-        if step.stage in (PREFILL, DECODE) and isinstance(result, tuple):
+        heard = step.stage == PREFILL and step.shape[0] > 1  # the mark before it is one token, and nobody asks
+        if (heard or step.stage == DECODE) and isinstance(result, tuple):
             _note(self._notes, DECODE, *result)
         elif step.stage in (AUDIO_ENCODER, FLOW_ENCODER, FLOW):
             _note(self._notes, step.stage, result)

@@ -14,6 +14,7 @@ from engine.bench.unit import trial as trials
 from engine.bench.unit.trial import Difference, FolderRig, Timed, Trial, first_difference, minutes_that_fit
 from engine.models.minicpm_o.folder import Loaded, load, state_bytes
 from engine.models.minicpm_o.made_up import WholeSizes
+from tests.bench.pretended import PretendedGpu
 from tests.golden.released_folder import write_tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread", "released")
@@ -38,7 +39,7 @@ class Spoiled(FolderRig):
     """One weight is another for the released code."""
 
     def __init__(self, loaded: Loaded, name: str) -> None:
-        super().__init__(loaded, CpuPlace())
+        super().__init__(loaded, PretendedGpu() if name.startswith("llm.") else CpuPlace())
         self._name = name
 
     def stock(self, name, outside):
@@ -73,6 +74,12 @@ class Spoiled(FolderRig):
 @torch.inference_mode()
 def test_a_weight_of_one_stage_that_is_another_names_that_stage(loaded, question, weight, stage, second):
     assert first_difference(Spoiled(loaded, weight), question) == Difference(stage, second)
+
+
+@pytest.mark.slow
+@torch.inference_mode()
+def test_from_graphs_as_a_gpu_runs_it_all_is_equal_too(loaded, question):
+    assert first_difference(FolderRig(loaded, PretendedGpu()), question) is None
 
 
 @pytest.mark.slow
