@@ -1,10 +1,11 @@
 """The transcript: who said what, as text that one can walk through, select and copy.
 
 What was heard, what was said and what was left unsaid differ in words and marks, not by colour alone. It follows the
-newest line unless its reader has scrolled up. [ui]
+newest line unless its reader has scrolled up. Five hundred lines at once would take 55 ms of the window's time: they
+are written a piece at a time, with whatever else is to be done in between. [ui]
 """
 
-from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
@@ -12,6 +13,7 @@ from app.live.snapshot import SHOWN_LINES, Line
 from app.window import words
 from engine.phrases import printable
 
+PIECE = 25  # lines written at once: 4 ms
 _EDGE = 4  # pixels from the end that still count as the end
 EMPTY = "What is said is written here."
 NO_WORDS = "This log holds no words."
@@ -30,7 +32,11 @@ class TranscriptText(QTextEdit):
 
     def __init__(self, empty: str = EMPTY) -> None:
         super().__init__()
-        self._shown: tuple[Line, ...] = ()
+        self._wanted: tuple[Line, ...] = ()
+        self._shown: tuple[Line, ...] = ()  # of these, what is written; a block each
+        self._stale: list[int] = []  # numbers of lines in the colours of before, the newest last
+        self._next_piece = QTimer(self, interval=0, singleShot=True)
+        self._next_piece.timeout.connect(self._go_on)
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setTextInteractionFlags(
@@ -55,20 +61,32 @@ class TranscriptText(QTextEdit):
         bar.setValue(bar.maximum())
 
     def show_lines(self, lines: tuple[Line, ...]) -> None:
-        """Show these; what is there already is left alone, with its reader's caret and selection."""
-        if lines is self._shown or lines == self._shown:
+        """Show these; what is there already is left alone, with its reader's caret and selection.
+
+        Of many the first piece is there at once, the others as events are processed.
+        """
+        if lines is self._wanted or lines == self._wanted:
             return
-        follows = self.follows
-        new = self._new(lines)
+        self._wanted = lines
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Write the next piece; where all is written, give one its colours."""
+        follows, new = self.follows, self._new(self._wanted)
         if new is None:
             self.clear()
-            new = lines
-        for line in new:
+            self._shown, self._stale, new = (), [], self._wanted
+        piece = new[:PIECE]
+        for line in piece:
             self._append(line)
-        self._shown = lines
+        self._shown = (*self._shown, *piece)[-SHOWN_LINES:]
+        if not piece:
+            self._recolour()
         if follows:
             self.follow()
         self.moved.emit()
+        if len(new) > PIECE or self._stale:
+            self._next_piece.start()
 
     def _new(self, lines: tuple[Line, ...]) -> tuple[Line, ...] | None:
         """Those to be added behind what is shown; None where what is shown is not theirs."""
@@ -91,28 +109,37 @@ class TranscriptText(QTextEdit):
             cursor.setBlockFormat(block)
         else:
             cursor.insertBlock(block)
-        name = QTextCharFormat()
+        name = self._coloured() if line.kind == "heard" else QTextCharFormat()
         name.setFontWeight(600)
         text = QTextCharFormat()
-        if line.kind == "heard":
-            name.setForeground(self.palette().highlight())
         if line.kind == "unsaid":
             text.setFontItalic(True)
             text.setFontStrikeOut(True)
-        cursor.insertText(f"{words.SPEAKERS.get(line.kind, line.who)}: ", name)
+        cursor.insertText(_name(line), name)
         cursor.insertText(printable(line.text), text)
 
-    def restyle(self) -> None:
-        """The colours are others now: write all anew."""
-        lines, self._shown = self._shown, ()
-        self.clear()
-        self.show_lines(lines)
+    def _recolour(self) -> None:
+        """Give a piece of what is stale the colours that hold now, the newest first: there its reader is."""
+        self._stale, piece = self._stale[:-PIECE], set(self._stale[-PIECE:])
+        cursor, coloured = QTextCursor(self.document()), self._coloured()
+        for place, line in enumerate(self._shown):
+            if line.number in piece:
+                cursor.setPosition(self.document().findBlockByNumber(place).position())
+                cursor.movePosition(QTextCursor.MoveOperation.Right, QTextCursor.MoveMode.KeepAnchor, len(_name(line)))
+                cursor.mergeCharFormat(coloured)
+
+    def _coloured(self) -> QTextCharFormat:
+        """Of the user's name; all else is in the palette's text."""
+        coloured = QTextCharFormat()
+        coloured.setForeground(self.palette().highlight())
+        return coloured
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the theme."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
-            self.restyle()
+            self._stale = [line.number for line in self._shown if line.kind == "heard"]
+            self._next_piece.start()
 
     def keyPressEvent(self, event: object) -> None:
         """Leave the talk and stop keys to the window; read-only text would page down at a Space."""
@@ -120,6 +147,10 @@ class TranscriptText(QTextEdit):
             event.ignore()  # type: ignore[attr-defined]
         else:
             super().keyPressEvent(event)  # type: ignore[arg-type]
+
+
+def _name(line: Line) -> str:
+    return f"{words.SPEAKERS.get(line.kind, line.who)}: "
 
 
 class Transcript(QWidget):

@@ -1,16 +1,19 @@
 """The transcript tells heard, said and unsaid apart in words, keeps its reader's place, and is text to walk through."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QColor, QPalette, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.live.snapshot import SHOWN_LINES, Line
-from app.window.transcript import Transcript
+from app.window.transcript import PIECE, Transcript
 from tests.window.scenes import lines
 
 
@@ -89,10 +92,92 @@ def test_copying_takes_the_selection_or_everything(transcript: Transcript) -> No
     assert QApplication.clipboard().text() == "You"
 
 
-def test_it_stays_bounded(transcript: Transcript) -> None:
-    for start in range(0, SHOWN_LINES * 2, 100):
-        transcript.show_lines(tuple(Line(n, n, "user", "heard", f"word {n}") for n in range(start, start + 100)))
-    assert transcript.text.document().blockCount() <= SHOWN_LINES
+def test_it_stays_bounded(transcript: Transcript, qtbot: QtBot) -> None:
+    for end in range(0, SHOWN_LINES * 3, 100):
+        wanted = many(max(0, end - SHOWN_LINES), min(end, SHOWN_LINES))
+        settled(transcript, qtbot, wanted)
+        assert transcript.text.document().blockCount() == max(1, len(wanted))
+
+
+def many(start: int, count: int = SHOWN_LINES) -> tuple[Line, ...]:
+    words = "some words that were said in the second of that number, and a few more"
+    return tuple(Line(n, n, "user", "heard" if n % 2 else "said", f"{n}: {words}") for n in range(start, start + count))
+
+
+def settled(transcript: Transcript, qtbot: QtBot, lines: tuple[Line, ...]) -> list[str]:
+    """What is written once all of it is."""
+    transcript.show_lines(lines)
+    qtbot.waitUntil(lambda: transcript.text._shown == lines)
+    return [line.split(": ", 1)[1] for line in transcript.text.toPlainText().splitlines()]
+
+
+def colours(transcript: Transcript) -> set[str]:
+    """Of the names of whom was heard."""
+    document, cursor = transcript.text.document(), QTextCursor(transcript.text.document())
+    found = set()
+    for number in range(document.blockCount()):
+        block = document.findBlockByNumber(number)
+        if block.text().startswith("You"):
+            cursor.setPosition(block.position() + 1)
+            found.add(cursor.charFormat().foreground().color().name())
+    return found
+
+
+def test_hundreds_of_lines_are_written_a_piece_at_a_time(transcript: Transcript, qtbot: QtBot) -> None:
+    transcript.show_lines(many(0))
+    assert 0 < transcript.text.document().blockCount() <= PIECE
+    assert settled(transcript, qtbot, many(0)) == [line.text for line in many(0)]
+    assert transcript.text.follows
+    assert settled(transcript, qtbot, many(100)) == [line.text for line in many(100)]
+    transcript.show_lines(many(3000))
+    transcript.show_lines(many(7000, 30))  # sought elsewhere before the first is written
+    assert settled(transcript, qtbot, many(7000, 30)) == [line.text for line in many(7000, 30)]
+
+
+def test_no_event_takes_long_however_many_lines_there_are(transcript: Transcript, qtbot: QtBot) -> None:
+    """In the thread's own time, of which 500 lines at once take 55 ms."""
+    longest_s = 0.0
+
+    def go_on(do: Callable[[], object]) -> None:
+        nonlocal longest_s
+        begun_s = time.thread_time()
+        do()
+        longest_s = max(longest_s, time.thread_time() - begun_s)
+
+    palette = transcript.palette()
+    palette.setColor(QPalette.ColorRole.Highlight, QColor("#b00020"))
+    for change in (
+        lambda: transcript.show_lines(many(0)),
+        lambda: transcript.show_lines(many(250)),
+        lambda: transcript.setPalette(palette),
+        lambda: transcript.show_lines(many(5000)),
+    ):
+        go_on(change)
+        for _ in range(60):
+            go_on(QApplication.processEvents)
+    assert transcript.text._shown == many(5000)
+    assert longest_s < 0.03
+
+
+def test_another_theme_colours_every_name_and_moves_neither_caret_nor_view(
+    transcript: Transcript, qtbot: QtBot
+) -> None:
+    settled(transcript, qtbot, many(0))
+    text = transcript.text
+    cursor = text.textCursor()
+    cursor.setPosition(3000)
+    cursor.setPosition(3050, QTextCursor.MoveMode.KeepAnchor)
+    text.setTextCursor(cursor)
+    text.verticalScrollBar().setValue(30)
+    palette = transcript.palette()
+    palette.setColor(QPalette.ColorRole.Highlight, QColor("#b00020"))
+    transcript.setPalette(palette)
+    transcript.show_lines(many(20))  # while names are still being coloured
+    qtbot.waitUntil(lambda: not text._stale and text._shown == many(20))
+    assert colours(transcript) == {"#b00020"}
+    dropped = sum(len(line.text) + len("You: " if line.kind == "heard" else "Agent: ") + 1 for line in many(0, 20))
+    assert (text.textCursor().anchor(), text.textCursor().position()) == (3000 - dropped, 3050 - dropped)
+    assert not text.follows
 
 
 def test_what_a_model_says_cannot_be_markup(transcript: Transcript) -> None:
