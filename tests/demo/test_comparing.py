@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.demo import course
+from app.demo.candidates import BOTH_SIDES, NO_SOUND, ORDER, RECORDED, from_file, groups
+from app.demo.comparing import Course
 from app.demo.course import Held
-from app.live.candidates import BOTH_SIDES, NO_SOUND, ORDER, RECORDED, from_file, groups
-from app.live.comparing import Course
 from app.live.sessions import Sessions
 from engine.comparison.session import measured
 from engine.errors import BadLog, CadenceError, MissingWeights

@@ -13,11 +13,11 @@ from pathlib import Path
 import soundfile
 
 from app.demo import course
+from app.demo.candidates import ORDER
 from app.demo.conversation import write_conversation
 from app.demo.course import Held
 from app.demo.files import CONVERSATION
 from app.demo.making import busy
-from app.live.candidates import ORDER
 from app.live.loading import FetchProgress
 from app.live.sessions import session_folder
 from app.live.snapshot import Progress
