@@ -30,7 +30,7 @@ from engine.bench.unit.rig import NOISE_FRAMES, TINY_NOISE_FRAMES, Outside, Unit
 from engine.errors import NoRoom
 from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
 from engine.models.minicpm_o.building import HEARD, SPOKEN, THOUGHT
-from engine.models.minicpm_o.folder import Loaded, load, state_bytes
+from engine.models.minicpm_o.folder import Loaded, Released, load, state_bytes, survey
 from engine.models.minicpm_o.language import DECODE, PREFILL
 from engine.models.minicpm_o.made_up import WholeSizes
 from engine.models.minicpm_o.speech_decoder import STAGE as TTS
@@ -38,10 +38,12 @@ from engine.models.pocket.mel import MELS, LogMel
 from engine.models.token2wav.encoding import STAGE as FLOW_ENCODER
 from engine.models.token2wav.flowing import STAGE as FLOW
 from engine.models.token2wav.made_up import MadeUp
+from engine.models.token2wav.shapes import flow_shapes
 from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.models.token2wav.timelines import prompt_tokens
 from engine.models.weights.progress import Progress
 from engine.phrases import counted, size, spoken
+from engine.stock.modules import FRAMES, STEPS
 from engine.stock.package import fetched_wheel, import_released
 
 SCRIPT, UNITS = "LLLSSSSFLL", 10
@@ -212,6 +214,13 @@ def try_folder(
     if device.type == "cuda":
         torch.cuda.set_device(device)
     place, spare_bytes = find_place(device.type), available_bytes()
+    needed_bytes = survey(folder).needed_bytes + beside_bytes(Released(folder).sizes)
+    if spare_bytes < needed_bytes:
+        raise NoRoom(
+            f"{where} has {size(spare_bytes)} to spare",
+            f"{size(needed_bytes)} for a trial, with what the released code takes beside the weights",
+            "end what else uses it; talking needs less",
+        )
     loaded = load(folder, place.device, available_bytes=lambda: spare_bytes, progress=progress)
     rig = FolderRig(loaded, place)
     try:
@@ -267,6 +276,14 @@ def _columns(rig: UnitRig, tell: Callable[[str], None]) -> Iterator[tuple[StockU
         yield stock, ours
     finally:
         ours.close()
+
+
+def beside_bytes(sizes: WholeSizes) -> int:
+    """What a trial takes beside weights and a session's state: the released flow's room, and our flow's own order."""
+    flow = sizes.token2wav.flow
+    shapes = flow_shapes(flow).values()
+    tick = flow.estimator.depth * 2 * flow.estimator.heads * 2 * flow.estimator.dim
+    return 4 * ((STEPS + 1) * FRAMES * tick + sum(torch.Size(shape).numel() for shape in shapes))
 
 
 def minutes_that_fit(sizes: WholeSizes, spare_bytes: int) -> int:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,9 +12,19 @@ from app.__main__ import main
 from engine.bench.columns import CADENCE, PINNED
 from engine.bench.place import CpuPlace
 from engine.bench.unit import trial as trials
-from engine.bench.unit.trial import Difference, FolderRig, Timed, Trial, first_difference, minutes_that_fit
+from engine.bench.unit.trial import (
+    Difference,
+    FolderRig,
+    Timed,
+    Trial,
+    beside_bytes,
+    first_difference,
+    minutes_that_fit,
+)
+from engine.errors import NoRoom
 from engine.models.minicpm_o.folder import Loaded, load, state_bytes
 from engine.models.minicpm_o.made_up import WholeSizes
+from engine.models.weights.progress import Quiet
 from tests.bench.pretended import PretendedGpu
 from tests.golden.released_folder import write_tiny
 
@@ -96,6 +107,18 @@ def test_on_a_folder_as_released_all_is_equal_and_a_report_is_written(folder, tm
     assert {name: len(times) for name, times in told["seconds_ms"].items()} == {CADENCE: 10, PINNED: 10}
     assert str(tmp_path) not in text
     assert str(folder.parent) not in text
+
+
+def test_what_the_released_code_takes_beside_the_weights_must_fit_too(folder):
+    with pytest.raises(NoRoom, match=r"this machine has 20\.0 MiB to spare; needed: .* for a trial, with what the"):
+        trials.try_folder(
+            folder,
+            torch.device("cpu"),
+            np.zeros(16_000, np.float32),
+            available_bytes=lambda: (20 << 20) + 1,
+            progress=Quiet(),
+        )
+    assert 2.5e9 < beside_bytes(WholeSizes()) < 3e9
 
 
 def told(*walls_ms: float, difference: Difference | None = None, minutes: int | None = 40) -> Trial:
