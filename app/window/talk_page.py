@@ -33,7 +33,7 @@ class TalkPage(QWidget):
         self._desk = desk
         self.controls = Controls(desk)
         self.model, self.runtime = QComboBox(), QComboBox()
-        for entry in registry.ENTRIES:
+        for entry in registry.entries():
             if entry.runs:
                 self.model.addItem(entry.name, entry.name)
                 self.model.setItemData(self.model.count() - 1, entry.description, Qt.ItemDataRole.ToolTipRole)
