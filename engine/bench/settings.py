@@ -44,6 +44,7 @@ def described() -> dict[str, Any]:
         "tf32_convolutions": torch.backends.cudnn.allow_tf32,
         "cudnn_benchmark": torch.backends.cudnn.benchmark,
         "cudnn_deterministic": {"stock_released": torch.backends.cudnn.deterministic, "others": True},
+        "cudnn_attention": {"stock_released": sdp.cudnn_sdp_enabled(), "others": False},
         "sdpa": [
             name
             for name, enabled in (

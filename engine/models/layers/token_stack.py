@@ -18,6 +18,8 @@ from torch.nn import functional
 from engine.models.layers.decoder_stack import StackSizes
 from engine.models.layers.exact import token as exact
 
+_ALIGNED = 16  # ticks: a mask whose rows begin so far apart is used by every kernel as it lies
+
 
 @dataclass(frozen=True)
 class _Layer:
@@ -96,13 +98,18 @@ class TokenStack:
         return angles.cos().to(dtype), angles.sin().to(dtype)
 
     def mask(self, count: int, length: int) -> Tensor | None:
-        """What each of the last `count` of `length` ticks sees, bool `[count, length]`; None where nothing is hidden.
+        """What is added to what each of the last `count` of `length` ticks finds, `[count, length]`: nothing, or -inf.
 
-        That of a whole sequence is left to the kernel, which has it built in.
+        None where nothing is hidden; and that of a whole sequence is left to the kernel, which has it built in. Written
+        once as the library would write it for every layer, its rows as far apart as its kernel wants them.
         """
         if count in (1, length):
             return None
-        return torch.ones(count, length, dtype=torch.bool, device=self._keys_values.device).tril(length - count)
+        like, columns = self._keys_values, -(-length // _ALIGNED) * _ALIGNED
+        hidden = torch.ones(count, columns, dtype=torch.bool, device=like.device).triu_(length - count + 1)
+        return torch.zeros(count, columns, dtype=like.dtype, device=like.device).masked_fill_(hidden, -torch.inf)[
+            :, :length
+        ]
 
     def ask(self, index: int, x: Tensor, positions: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
         """Write a layer's keys and values of `x` `[n, width]`; its queries, `[heads, n, dim]`."""

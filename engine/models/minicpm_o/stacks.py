@@ -36,13 +36,17 @@ class RoundedStack(TokenStack):
 class EagerStack(RoundedStack):
     """And whose attention is transformers' eager one: matrix products, and a softmax in float32."""
 
+    def mask(self, count: int, length: int) -> Tensor | None:
+        """What each of the last `count` of `length` ticks sees, bool `[count, length]`; None for a token alone."""
+        if count == 1:
+            return None
+        return torch.ones(count, length, dtype=torch.bool, device=self._keys_values.device).tril(length - count)
+
     def attend(self, index: int, query: Tensor, length: int, mask: Tensor | None = None) -> Tensor:
         keys, values = self._keys_values[:length, index].permute(1, 2, 0, 3).unsqueeze(1)  # each [1, kv_heads, t, dim]
         keys, values = (part.repeat_interleave(len(query) // part.shape[1], 1) for part in (keys, values))
         found = torch.matmul(query.unsqueeze(0), keys.transpose(2, 3)) * self._sizes.dim**-0.5
-        if (count := query.shape[1]) > 1:
-            if mask is None:
-                mask = torch.ones(count, length, dtype=torch.bool, device=query.device).tril(length - count)
+        if mask is not None:
             found = found.masked_fill(~mask, torch.finfo(found.dtype).min)
         found = torch.matmul(functional.softmax(found, -1, dtype=torch.float32).to(query.dtype), values)
         return found[0].transpose(0, 1).flatten(1)
