@@ -7,7 +7,7 @@ opened. Entered by the engine thread.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -243,7 +243,7 @@ def _surveyed(released: Released, dtype: str, session_s: int) -> Survey:
             )
         )
     for part, tensors, shapes in (
-        ("flow", released.flow, flow_shapes(released.sizes.token2wav.flow)),
+        *_halves(released.flow, flow_shapes(released.sizes.token2wav.flow)),
         ("vocoder", released.vocoder, vocoder_shapes(released.sizes.token2wav.vocoder)),
     ):
         unlike = compare({name: each.shape for name, each in tensors.items()}, shapes)
@@ -256,11 +256,27 @@ def _surveyed(released: Released, dtype: str, session_s: int) -> Survey:
     return Survey(NAME, released.folder.name, tuple(parts), _skipped(released), session_s, held)
 
 
+_SOLVED = ("decoder.", "spk_embed_affine_layer.")  # of `flow.pt`, what the stage `flow` runs on
+
+
+def _halves(
+    tensors: Mapping[str, Tensor], shapes: Mapping[str, Shape]
+) -> Iterator[tuple[str, dict[str, Tensor], dict[str, Shape]]]:
+    """`flow.pt` by the two stages that run on it."""
+    for part, solves in (("flow encoder", False), ("flow", True)):
+        yield (
+            part,
+            {name: each for name, each in tensors.items() if name.startswith(_SOLVED) is solves},
+            {name: each for name, each in shapes.items() if name.startswith(_SOLVED) is solves},
+        )
+
+
 _STAGES = {  # whose states a part carries
     "audio encoder": ("mel", "audio_encoder"),
     "language model": ("llm_prefill",),
     "speech decoder": ("tts_condition",),
-    "flow": ("flow_encoder", "flow"),
+    "flow encoder": ("flow_encoder",),
+    "flow": ("flow",),
     "vocoder": ("vocoder",),
 }
 

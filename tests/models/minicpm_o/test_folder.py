@@ -49,7 +49,7 @@ def test_the_full_release_loads_with_nothing_missing_and_nothing_unexpected(tmp_
     told = released.survey(folder)
     loaded = released.load(folder, META)
 
-    assert [part.wrong for part in told.parts] == [[]] * 5
+    assert [part.wrong for part in told.parts] == [[]] * 6
     assert loaded.sizes.encoder == EncoderSizes()
     assert loaded.sizes.language == LanguageSizes(151_748)
     assert loaded.sizes.speech == SpeechSizes()
