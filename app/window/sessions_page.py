@@ -6,7 +6,7 @@ Reading and writing files is done in the background. [ui]
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl, Signal, SignalInstance
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -63,8 +63,6 @@ class SessionsPage(QStackedWidget):
         desk: Whose sessions they are.
     """
 
-    opened: SignalInstance = Signal()  # type: ignore[assignment]  # a session is shown, or no longer
-
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self._desk = desk
@@ -112,6 +110,7 @@ class SessionsPage(QStackedWidget):
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(120)
         self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.list.header().setResizeContentsPrecision(100)  # rows that a column's width goes by
         self.list.header().setStretchLastSection(True)
         self.list.setTabKeyNavigation(False)
         self.empty = text("No session yet. Talk, and each conversation's timing is listed here.", "faint")
@@ -156,12 +155,12 @@ class SessionsPage(QStackedWidget):
     def _show_sessions(self, sessions: list[PastSession]) -> None:
         chosen = self.chosen
         self._sessions = sessions
-        self.list.clear()
-        for session in sessions:
-            item = QTreeWidgetItem(list(described(session)))
+        items = [QTreeWidgetItem(described(session)) for session in sessions]
+        for item in items:
             for column in (1, 2, 3):
                 item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self.list.addTopLevelItem(item)
+        self.list.clear()
+        self.list.addTopLevelItems(items)
         kept = next((index for index, each in enumerate(sessions) if chosen and each.log == chosen.log), 0)
         self.list.setCurrentIndex(self.list.model().index(kept, 0))
         self.empty.setVisible(not sessions)
@@ -181,12 +180,10 @@ class SessionsPage(QStackedWidget):
         if (session := self.chosen) is not None:
             self.setCurrentWidget(self.replay)
             self.replay.open(session)
-            self.opened.emit()
 
     def _close_replay(self) -> None:
         self.setCurrentIndex(0)
         self.list.setFocus()
-        self.opened.emit()
 
     def _ask_where(self, kind: str) -> None:
         if (session := self.chosen) is None:
