@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
+from engine.models.qwen3_omni.code2wav import Window
 from engine.models.qwen3_omni.sizes import Code2WavSizes
 from engine.stock.modules import left_uninitialised
 
@@ -44,3 +45,24 @@ def released_module(sizes: Code2WavSizes, weights: Mapping[str, Tensor]) -> Any:
         module = released.Qwen3OmniMoeCode2Wav._from_config(released_config(sizes), attn_implementation="sdpa")
     module.load_state_dict(dict(weights), assign=True)
     return module.to(next(iter(weights.values())).device).requires_grad_(False).eval()
+
+
+class ReleasedWindows:
+    """The released code2wav in windows, as its `chunked_decode` cuts them.
+
+    Args:
+        sizes: Of it.
+        module: It.
+    """
+
+    def __init__(self, sizes: Code2WavSizes, module: Any) -> None:
+        self._frame, self.module = sizes.frame, module
+        self.state_bytes = 0  # nothing is carried
+
+    def reset(self) -> None:
+        """Begin a new turn, which is nothing to it."""
+
+    def __call__(self, window: Window) -> Tensor:
+        """Sound of a window's new frames, on the host, `[1, 1, samples]`."""
+        sound: Tensor = self.module(window.codes)
+        return sound[..., window.again * self._frame :].cpu()

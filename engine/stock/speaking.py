@@ -17,7 +17,7 @@ from transformers import DynamicCache, LlamaConfig, LlamaModel
 from engine.models.minicpm_o.sampling import SpeechRules
 from engine.models.minicpm_o.sizes import SpeechSizes
 from engine.models.pocket.language import cache_argument
-from engine.stock.chance import multinomial
+from engine.stock.drawing import multinomial
 
 _ATTENTION: dict[str, Any] = {"attn_implementation": "eager"}
 Meaning = tuple[int, Tensor]  # a token that was said, and the language model's last hidden state `[1, 1, llm]`

@@ -7,6 +7,7 @@ from torch.nn import functional
 from transformers import TopKLogitsWarper, TopPLogitsWarper
 
 from engine.models.minicpm_o.sampling import Recent, SpeechRules, SpeechSampler, TextRules, TextSampler, draw, nucleus
+from engine.stock.drawing import ReleasedDrawing
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TOKENS = 200
@@ -21,42 +22,6 @@ def logits(seed: int, dtype: torch.dtype) -> Tensor:
     return (3 * torch.randn(TOKENS, generator=seeded(seed))).to(dtype)
 
 
-class ReleasedText:
-    """The released order of rules: chance on a row of logits, the past as a list."""
-
-    def __init__(self, rules: TextRules) -> None:
-        self.rules, self.past = rules, list[int]()
-        self.generator: torch.Generator | None = None  # none takes the likeliest
-
-    def pick(self, scores: Tensor) -> int:
-        if self.generator is None:
-            return int(scores.argmax())
-        return int(torch.multinomial(functional.softmax(scores, -1), 1, generator=self.generator))
-
-    def __call__(self, row: Tensor) -> int:
-        rules, row = self.rules, row.clone()[None]
-        if self.pick(row[0]) == rules.ends_unit:
-            return rules.ends_unit
-        row[:, [*rules.forbidden, rules.ends_unit]] = -torch.inf
-        for token in set(self.past[-rules.window :]):
-            row[0, token] /= rules.penalty
-        if row[0, rules.ends_turn] > 0:
-            row[0, rules.ends_turn] = row[0, rules.ends_turn] / rules.length_penalty
-        else:
-            row[0, rules.ends_turn] = row[0, rules.ends_turn] * rules.length_penalty
-        if rules.listen_scale != 1:
-            row[0, rules.listens] *= rules.listen_scale
-        if self.generator is not None:
-            row = row / rules.temperature
-            row = TopKLogitsWarper(rules.top_k)(None, row)
-            ordered, order = torch.sort(row, descending=True)
-            gone = functional.softmax(ordered, -1).cumsum(-1) > rules.top_p
-            gone = [bool(each) for each in gone[0]]
-            row[0, [int(token) for token, cut in zip(order[0, 1:], gone[:-1], strict=True) if cut]] = -torch.inf
-        self.past.append(self.pick(row[0]))
-        return self.past[-1]
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("greedy", [False, True])
 def test_text_is_drawn_as_released(dtype, greedy):
@@ -64,22 +29,22 @@ def test_text_is_drawn_as_released(dtype, greedy):
         ends_unit=7, ends_turn=9, listens=11, forbidden=(3, 5), window=12, length_penalty=1.3, listen_scale=0.5
     )
     ours = TextSampler(rules, TOKENS, CPU)
-    released, met = ReleasedText(rules), set()
+    released, met = ReleasedDrawing(rules), set()
     for seed in range(200):
         row = logits(seed % 40, dtype)
         row[7] += 25 if seed % 5 == 0 else 0
         row[3], row[9], row[11] = 20, 5, 9 if seed % 7 else -4
-        released.generator = None if greedy else seeded(seed)
+        chance = None if greedy else draw(2, TOKENS, dtype, seeded(seed))
 
-        expected = released(row)
+        expected = int(released(row[None], chance))
 
-        token = ours(row, None if greedy else draw(2, TOKENS, dtype, seeded(seed)))
+        token = ours(row, chance)
         assert token.tolist() == [expected], seed
         met.add(expected)
     assert len(met) > 5
     assert 7 in met
     assert not met & {3, 5}
-    assert len(released.past) < 200, "what ends a unit is not remembered"
+    assert len(released.drawn) < 200, "what ends a unit is not remembered"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
