@@ -4,7 +4,7 @@ Pure but for the logs it reads; any thread.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from engine.cadence.statistics import Spread
@@ -34,6 +34,7 @@ class Figure:
         texts: As people read them.
         against: What each is to the first session's, in words; the first's own is empty.
         main: Whether it stands in short tables too.
+        stage: Whether it is one stage's.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Figure:
     texts: tuple[str, ...]
     against: tuple[str, ...]
     main: bool = False
+    stage: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,8 @@ def _figures(sessions: Sequence[Measured]) -> Iterator[Figure]:
         yield from _spread(f"{event.lower()}_unit", f"{event} unit", [each.work_ms.get(event) for each in figures])
     stages = [{stage.name: stage.ms for stage in each.stages} for each in figures]
     for name in dict.fromkeys(name for each in stages for name in each):
-        yield from _spread(f"stage_{name}", printable(name), [each.get(name) for each in stages])
+        for figure in _spread(f"stage_{name}", printable(name), [each.get(name) for each in stages]):
+            yield replace(figure, stage=True)
     yield _bytes("peak_rss_bytes", "resident memory, peak", [each.peak_rss for each in figures], main=True)
     device = [each.peak_device for each in figures]
     if any(each is not None for each in device):

@@ -4,7 +4,7 @@ import csv
 import html
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -121,3 +121,20 @@ def test_pictures_are_there_and_no_path_of_this_machine_is_anywhere(made: Made) 
     assert (made.folder / SVG).read_bytes().startswith(b"<?xml")
     for name in (PAGE, UNITS, FIGURES, TABLE, SVG):
         assert str(made.folder) not in (made.folder / name).read_text("utf-8")
+
+
+def test_who_did_not_have_the_machine_for_himself_is_said_wherever_figures_stand(tmp_path: Path) -> None:
+    held = [
+        replace(each, others=(share, 0.9))
+        for each, share in zip(made_demo(tmp_path, 1), (0.4, 0.05, 0.12), strict=True)
+    ]
+    report = make_report("pocket", held, tmp_path, "duplexcadence demo")
+    (line,) = report.beware
+    assert line.startswith("others used this machine's processors too, 40% beside stock, 12% beside cadence: ")
+    assert line in html.unescape((tmp_path / PAGE).read_text("utf-8"))
+    assert line.replace("%", r"\%") in (tmp_path / TABLE).read_text("utf-8")
+
+
+def test_with_the_machine_for_themselves_nothing_is_to_beware_of(made: Made) -> None:
+    assert made.report.beware == ()
+    assert "Beware" not in (made.folder / PAGE).read_text("utf-8")

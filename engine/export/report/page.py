@@ -70,6 +70,7 @@ def page_of(report: Report) -> str:
         repeated=list(report.repeated()),
         rounds=[len(each.rounds) for each in report.shown],
         steps=list(zip(steps(comparison), report.changes, strict=True)),
+        stages=[figure for figure in comparison.figures if figure.stage and figure.key.endswith("_median_ms")],
         cautions=cautions(comparison.sessions),
         style=Markup(style),
         script=Markup(script),
