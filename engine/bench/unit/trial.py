@@ -8,12 +8,9 @@ The question's mel is worked out over all of it at once, where released it is un
 Entered by the engine thread.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,145 +18,28 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from engine.bench.columns import CADENCE, PINNED
+from engine.bench.columns import PINNED
 from engine.bench.place import Place, find_place, quiet
-from engine.bench.settings import described, versions
-from engine.bench.unit.columns import CadenceUnit, Heard, Opening, Said, StockUnit, UnitColumn
-from engine.bench.unit.equal import carried_unlike
+from engine.bench.unit.columns import CadenceUnit, Heard, Opening, StockUnit, UnitColumn
 from engine.bench.unit.rig import NOISE_FRAMES, TINY_NOISE_FRAMES, Outside, UnitAsked, UnitRig
+from engine.bench.unit.staged import compare_stages
+from engine.bench.unit.verdict import LONGEST_MINUTES, Difference, Timed, Trial
 from engine.errors import NoRoom
-from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
-from engine.models.minicpm_o.building import HEARD, SPOKEN, THOUGHT
-from engine.models.minicpm_o.folder import Loaded, Released, load, state_bytes, survey
-from engine.models.minicpm_o.language import DECODE, PREFILL
+from engine.models.minicpm_o.folder import Released
+from engine.models.minicpm_o.loading import Loaded, load
 from engine.models.minicpm_o.made_up import WholeSizes
-from engine.models.minicpm_o.speech_decoder import STAGE as TTS
+from engine.models.minicpm_o.surveying import state_bytes, survey
 from engine.models.pocket.mel import MELS, LogMel
-from engine.models.token2wav.encoding import STAGE as FLOW_ENCODER
-from engine.models.token2wav.flowing import STAGE as FLOW
 from engine.models.token2wav.made_up import MadeUp
 from engine.models.token2wav.shapes import flow_shapes
-from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.models.token2wav.timelines import prompt_tokens
 from engine.models.weights.progress import Progress
-from engine.phrases import counted, size, spoken
+from engine.phrases import size
 from engine.stock.modules import FRAMES, STEPS
 from engine.stock.package import fetched_wheel, import_released
 
 SCRIPT, UNITS = "LLLSSSSFLL", 10
-SAMPLE_RATE_HZ, HOP_SAMPLES, CADENCE_MS = 16_000, 160, 1000.0
-STAGES = {  # in the order that they work in, by what a person calls them
-    "audio encoder": (AUDIO_ENCODER, HEARD),
-    "language model": (PREFILL, DECODE, THOUGHT),
-    "speech decoder": (TTS, SPOKEN),
-    "flow encoder": (FLOW_ENCODER, "conformer_cnn_cache", "conformer_att_cache, before", "conformer_att_cache, after"),
-    "flow": (FLOW, "estimator_cnn_cache", "estimator_att_cache"),
-    "vocoder": (VOCODER, "mel", "source", "speech"),
-}
-LONGEST_MINUTES = 600
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where bits differed first.
-
-    Args:
-        stage: As a person calls it.
-        second: Of the question.
-    """
-
-    stage: str
-    second: int
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A second, timed.
-
-    Args:
-        event: LISTEN, SPEAK or FLUSH.
-        wall_ms: From the second's arrival to its sound on the host.
-    """
-
-    event: str
-    wall_ms: float
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What came of it.
-
-    Args:
-        place: The device, as its maker calls it.
-        difference: Where bits differed first; None where none did.
-        seconds: Of ours and of pinned stock, each timed alone.
-        minutes: Of conversation that fit into what memory there was; None where that was not asked.
-        where: "this card", "this machine".
-    """
-
-    place: str
-    difference: Difference | None
-    seconds: Mapping[str, tuple[Timed, ...]]
-    minutes: int | None
-    where: str
-
-    @property
-    def passed(self) -> bool:
-        """Whether one can talk with it: equal, and in time."""
-        return self.difference is None and not self.overruns
-
-    @property
-    def overruns(self) -> int:
-        """Seconds of ours that took longer than a second."""
-        return sum(one.wall_ms > CADENCE_MS for one in self.seconds[CADENCE])
-
-    def typical_ms(self, runtime: str, event: str) -> float:
-        """The median of a kind of second; a turn's end counts as speaking."""
-        kinds = {"LISTEN": ("LISTEN",), "SPEAK": ("SPEAK", "FLUSH")}[event]
-        return median(one.wall_ms for one in self.seconds[runtime] if one.event in kinds)
-
-    def verdict(self) -> str:
-        """In a line."""
-        speak, listen = (spoken(self.typical_ms(CADENCE, event)) for event in ("SPEAK", "LISTEN"))
-        times = f"SPEAK {speak}, LISTEN {listen}"
-        talk = "" if self.minutes is None else f"; there is memory to talk for {_long(self.minutes)}"
-        if self.difference is not None:
-            return (
-                f"{self.where}: NOT the released code's bits: the first to differ is the {self.difference.stage}, in "
-                f"second {self.difference.second}; send the report ({times})"
-            )
-        if self.overruns:
-            return (
-                f"{self.where}: every bit is the released code's, but {self.overruns} of {len(self.seconds[CADENCE])} "
-                f"seconds took longer than a second: too slow to talk with ({times})"
-            )
-        return f"{self.where}: every bit is the released code's; {times}, no overrun{talk}"
-
-    def lines(self) -> list[str]:
-        """Times of both, second by second, for a terminal."""
-        lines = []
-        for runtime, name in ((CADENCE, "ours"), (PINNED, "released, pinned")):
-            times = " ".join(f"{one.event[0]}{one.wall_ms / 1e3:.2f}" for one in self.seconds[runtime])
-            lines.append(f"{name}: {times} s")
-        return lines
-
-    def report(self) -> dict[str, Any]:
-        """To be sent: no path, no word that was said, no name of a machine or person."""
-        return {
-            "trial": 1,
-            "device": self.place,
-            "verdict": self.verdict(),
-            "equal": self.difference is None,
-            "first_difference": None if self.difference is None else vars(self.difference),
-            "overruns": self.overruns,
-            "minutes": self.minutes,
-            "events": [one.event for one in self.seconds[CADENCE]],
-            "seconds_ms": {
-                runtime: [round(one.wall_ms, 2) for one in times] for runtime, times in self.seconds.items()
-            },
-            "settings": described(),
-            "versions": versions(),
-        }
+SAMPLE_RATE_HZ, HOP_SAMPLES = 16_000, 160
 
 
 class FolderRig(UnitRig):
@@ -208,7 +88,7 @@ def try_folder(
     Raises:
         NoRoom: The device cannot hold it, or not the released code beside it.
         MissingPart: What drives the device is not installed.
-        As `engine.models.minicpm_o.folder.load`.
+        As `engine.models.minicpm_o.loading.load`.
     """
     where = "this card" if device.type == "cuda" else "this machine"
     if device.type == "cuda":
@@ -253,7 +133,7 @@ def try_out(
     """
     heard, opening = list(_seconds(rig, question)), rig.opening()
     with _columns(rig, tell) as (stock, ours):
-        difference = _compare(ours, stock, opening, heard, tell)
+        difference = compare_stages(ours, stock, opening, heard, tell)
         seconds = {}
         for column in (stock, ours):
             tell(f"timing {column.name}")
@@ -264,7 +144,7 @@ def try_out(
 def first_difference(rig: UnitRig, question: Tensor) -> Difference | None:
     """The first stage whose bits differ, and when; see `try_out`."""
     with _columns(rig, lambda line: None) as (stock, ours):
-        return _compare(ours, stock, rig.opening(), list(_seconds(rig, question)), lambda line: None)
+        return compare_stages(ours, stock, rig.opening(), list(_seconds(rig, question)), lambda line: None)
 
 
 @contextmanager
@@ -308,118 +188,6 @@ def _seconds(rig: UnitRig, question: Tensor) -> Iterator[Heard]:
     for index in range(UNITS):
         start = index * encoder.chunk - (encoder.context if index else 0)
         yield Heard(index, mel[:, :, start : (index + 1) * encoder.chunk + encoder.context].contiguous())
-
-
-Notes = dict[str, list[Tensor]]
-
-
-def _long(minutes: int) -> str:
-    return f"more than {minutes // 60} hours" if minutes >= LONGEST_MINUTES else counted(minutes, "minute")
-
-
-def _compare(
-    ours: CadenceUnit, stock: StockUnit, opening: Opening, heard: list[Heard], tell: Callable[[str], None]
-) -> Difference | None:
-    """Both, second by second, until one is not the other's."""
-    with _noting_ours(ours) as own, _noting_stock(stock) as theirs:
-        for column in (stock, ours):
-            column.begin(opening)
-        for second in heard:
-            tell(f"comparing second {second.index + 1} of {len(heard)}")
-            own.clear()
-            theirs.clear()
-            said = stock.hear(second), ours.hear(second)
-            wrong = {*_results_unlike(own, theirs), *carried_unlike(ours, stock), *_said_unlike(*said)}
-            # What carries the voice was worked out before anybody listened: it is looked at once its stage has run.
-            ran = list(STAGES)[: 2 if said[0].event == said[1].event == "LISTEN" else None]
-            for stage in ran:
-                if wrong.intersection(STAGES[stage]):
-                    return Difference(stage, second.index + 1)
-            for column in (stock, ours):
-                column.rest(second)
-    return None
-
-
-def _said_unlike(one: Said, other: Said) -> Iterator[str]:
-    if (one.event, one.drawn, one.said) != (other.event, other.drawn, other.said):
-        yield DECODE
-    if one.tokens != other.tokens:
-        yield TTS
-    if not torch.equal(one.sound, other.sound):
-        yield VOCODER
-
-
-def _results_unlike(own: Notes, theirs: Notes) -> Iterator[str]:
-    for stage in {*own, *theirs}:
-        mine, other = own.get(stage, []), theirs.get(stage, [])
-        if len(mine) != len(other) or not all(torch.equal(a, b) for a, b in zip(mine, other, strict=True)):
-            yield stage
-
-
-class _Listening:
-    """A runtime that notes what stages result in."""
-
-    def __init__(self, runtime: Any, notes: Notes) -> None:
-        self._runtime, self._notes = runtime, notes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._runtime, name)
-
-    def execute(self, step: Any, origin_ns: int) -> Any:
-        result, record = self._runtime.execute(step, origin_ns)
-        heard = step.stage == PREFILL and step.shape[0] > 1  # the mark before it is one token, and nobody asks
-        if (heard or step.stage == DECODE) and isinstance(result, tuple):
-            _note(self._notes, DECODE, *result)
-        elif step.stage in (AUDIO_ENCODER, FLOW_ENCODER, FLOW):
-            _note(self._notes, step.stage, result)
-        return result, record
-
-
-def _note(notes: Notes, stage: str, *results: Tensor) -> None:
-    notes.setdefault(stage, []).extend(each.clone() for each in results)
-
-
-@contextmanager
-def _noting_ours(ours: CadenceUnit) -> Iterator[Notes]:
-    notes: Notes = {}
-    runtime = ours.runtime
-    ours.runtime = _Listening(runtime, notes)
-    try:
-        yield notes
-    finally:
-        ours.runtime = runtime
-
-
-@contextmanager
-def _noting_stock(stock: StockUnit) -> Iterator[Notes]:
-    """Notes the same of the released code, at the places where it hands on."""
-    notes: Notes = {}
-    language, flow = stock.conversation.parts.language, stock.conversation.parts.token2wav.own.flow
-    feed, solve = language.feed, flow.inference_chunk
-
-    def fed(x: Tensor, *, asked: bool = False) -> Any:
-        found = feed(x, asked=asked)
-        if found is not None:
-            if len(x) > 1:  # what was heard
-                _note(notes, AUDIO_ENCODER, x)
-            _note(notes, DECODE, found[0][0], found[1][0, -1:])
-        return found
-
-    def solved(*args: Any, **options: Any) -> Any:
-        found = solve(*args, **options)
-        _note(notes, FLOW, found[0])
-        return found
-
-    def projected(module: Any, args: Any, result: Tensor) -> None:
-        _note(notes, FLOW_ENCODER, result.transpose(1, 2))
-
-    handle = flow.encoder_proj.register_forward_hook(projected)
-    language.feed, flow.inference_chunk = fed, solved  # type: ignore[method-assign]
-    try:
-        yield notes
-    finally:
-        del language.feed, flow.inference_chunk
-        handle.remove()
 
 
 def _timed(column: UnitColumn, place: Place, opening: Opening, heard: list[Heard]) -> Iterator[Timed]:

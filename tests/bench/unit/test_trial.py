@@ -12,18 +12,12 @@ from app.__main__ import main
 from engine.bench.columns import CADENCE, PINNED
 from engine.bench.place import CpuPlace
 from engine.bench.unit import trial as trials
-from engine.bench.unit.trial import (
-    Difference,
-    FolderRig,
-    Timed,
-    Trial,
-    beside_bytes,
-    first_difference,
-    minutes_that_fit,
-)
+from engine.bench.unit.trial import FolderRig, beside_bytes, first_difference, minutes_that_fit
+from engine.bench.unit.verdict import LONGEST_MINUTES, Difference, Timed, Trial
 from engine.errors import NoRoom
-from engine.models.minicpm_o.folder import Loaded, load, state_bytes
+from engine.models.minicpm_o.loading import Loaded, load
 from engine.models.minicpm_o.made_up import WholeSizes
+from engine.models.minicpm_o.surveying import state_bytes
 from engine.models.weights.progress import Quiet
 from tests.bench.pretended import PretendedGpu
 from tests.golden.released_folder import write_tiny
@@ -164,4 +158,4 @@ def test_the_minutes_that_fit_fit_and_one_more_does_not():
     assert minutes_that_fit(sizes, needed - (1 << 20)) == 24
     assert minutes_that_fit(sizes, sum(state_bytes(sizes, 60).values())) <= 1
     assert minutes_that_fit(sizes, 0) == 0
-    assert minutes_that_fit(sizes, 1 << 50) == trials.LONGEST_MINUTES
+    assert minutes_that_fit(sizes, 1 << 50) == LONGEST_MINUTES

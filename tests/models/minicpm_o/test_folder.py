@@ -12,11 +12,12 @@ import torch
 from transformers import WhisperConfig
 
 from engine.errors import AskedWrongly, BadWeights, CadenceError, MissingWeights, NoRoom
-from engine.models.minicpm_o import folder as released
 from engine.models.minicpm_o.config import read_config
+from engine.models.minicpm_o.loading import load
 from engine.models.minicpm_o.made_up import TINY_ENCODER, TINY_SPEECH, make_up
 from engine.models.minicpm_o.protocol import Marks
 from engine.models.minicpm_o.sizes import EncoderSizes, LanguageSizes, SpeechSizes
+from engine.models.minicpm_o.surveying import survey
 from engine.models.token2wav.made_up import TINY as TINY_TOKEN2WAV
 from engine.models.weights.safetensors_header import read_header
 from tests.golden.minicpm_o import CONFIG, released_shapes, tiny_config
@@ -46,8 +47,8 @@ def test_the_full_release_loads_with_nothing_missing_and_nothing_unexpected(tmp_
     folder = write_released(tmp_path / "full")
     assert sum(path.stat().st_blocks * 512 for path in folder.rglob("*")) < 8 << 20, "the files are sparse"
 
-    told = released.survey(folder)
-    loaded = released.load(folder, META)
+    told = survey(folder)
+    loaded = load(folder, META)
 
     assert [part.wrong for part in told.parts] == [[]] * 6
     assert loaded.sizes.encoder == EncoderSizes()
@@ -95,7 +96,7 @@ def test_the_weights_are_the_files(tiny):
         def end(self) -> None:
             heard.append("end")
 
-    loaded = released.load(tiny, CPU, progress=Watch())
+    loaded = load(tiny, CPU, progress=Watch())
 
     written = make_up(released_shapes(tiny_config()), torch.bfloat16)
     for part in (loaded.encoder, loaded.language, loaded.speech):
@@ -118,7 +119,7 @@ def test_weights_held_wider_or_askew_are_brought_to_one_type(tiny):
     whole = shard.read_bytes()
     shard.write_bytes((length + 1).to_bytes(8, "little") + whole[8 : 8 + length] + b" " + whole[8 + length :])
 
-    loaded = released.load(tiny, CPU)
+    loaded = load(tiny, CPU)
 
     tensors = {**loaded.encoder.tensors, **loaded.language.tensors, **loaded.speech.tensors}
     assert {each.dtype for each in tensors.values()} == {torch.bfloat16}
@@ -137,13 +138,13 @@ def test_a_hugging_face_cache_of_links_is_a_valid_folder(tiny, tmp_path):
         link.symlink_to(os.path.relpath(blob, link.parent))
     (tmp_path / "mine").symlink_to(snapshot)
 
-    assert released.load(tmp_path / "mine", CPU).sizes.encoder == TINY_ENCODER
+    assert load(tmp_path / "mine", CPU).sizes.encoder == TINY_ENCODER
 
     (snapshot / "config.json").resolve().unlink()  # its download was not finished
     with pytest.raises(
         MissingWeights, match=r"config\.json is not in mine \(a download was not finished\); needed: .*run the"
     ):
-        released.load(tmp_path / "mine", CPU)
+        load(tmp_path / "mine", CPU)
 
 
 def test_one_file_without_an_index_will_do(tiny):
@@ -152,7 +153,7 @@ def test_one_file_without_an_index_will_do(tiny):
         path.unlink()
     write_tensors(tiny / "model.safetensors", written)
 
-    assert not any(part.wrong for part in released.survey(tiny).parts)
+    assert not any(part.wrong for part in survey(tiny).parts)
 
 
 def _truncate(folder: Path) -> None:
@@ -337,7 +338,7 @@ def test_what_will_not_do_is_refused_in_a_line_and_nothing_runs(tiny, change, ki
     change(tiny)
 
     with pytest.raises(kind, match=said) as raised:
-        released.load(tiny, CPU)
+        load(tiny, CPU)
 
     assert "\n" not in str(raised.value)
     assert not (tiny.parent / "ran").exists()
@@ -352,7 +353,7 @@ def test_what_is_missing_misshapen_or_unknown_is_listed_and_then_refused(tiny):
     write_sparse(tiny / SHARD, headers)
     _index(tiny, lambda names: names.pop(gone))
 
-    told = released.survey(tiny)
+    told = survey(tiny)
     lines = "\n".join(told.lines())
 
     assert f"no {gone}" in lines
@@ -360,12 +361,12 @@ def test_what_is_missing_misshapen_or_unknown_is_listed_and_then_refused(tiny):
     assert "speech decoder: tts.extra, which is unknown" in lines
     assert "of no part: somewhere.else, which is unknown" in lines
     with pytest.raises(BadWeights, match=r"MiniCPM-o-4_5, .*; needed: the \d+ tensors"):
-        released.load(tiny, CPU)
+        load(tiny, CPU)
 
 
 def test_too_little_memory_is_told_before_anything_is_loaded(tiny):
-    needed = released.survey(tiny).needed_bytes
+    needed = survey(tiny).needed_bytes
 
     with pytest.raises(NoRoom, match=r"this machine has .* to spare; needed: .* and the state of 10 minutes"):
-        released.load(tiny, CPU, available_bytes=lambda: needed - 1)
-    assert released.load(tiny, CPU, available_bytes=lambda: needed)
+        load(tiny, CPU, available_bytes=lambda: needed - 1)
+    assert load(tiny, CPU, available_bytes=lambda: needed)
