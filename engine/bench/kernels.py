@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from engine.bench.columns import Column
-from engine.bench.course import BenchUnit
+from engine.bench.pace import Speaker, Unit
 from engine.bench.place import Place
 
 UNITS = 3
@@ -48,7 +47,7 @@ class Kernels:
     ms: float
 
 
-def seen(column: Column, units: Iterator[BenchUnit], place: Place) -> list[Kernels]:
+def seen(column: Speaker[Unit], units: Iterator[Unit], place: Place) -> list[Kernels]:
     """A unit's work by kind, what takes longest first; the mean of some units."""
     with torch.profiler.profile(activities=[place.activity]) as profile:
         for unit in islice(units, UNITS):

@@ -6,10 +6,8 @@ Entered by the engine thread.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from engine.bench.columns import Column
-from engine.bench.course import BenchUnit
 from engine.bench.place import Place, quiet
 from engine.cadence.statistics import Spread
 
@@ -17,7 +15,25 @@ WARM_UP = 8  # units: three until lengths stand still, then some for what librar
 DEADLINE_MS = 1000.0
 
 
-def timed(column: Column, unit: BenchUnit, place: Place) -> float:
+Unit = TypeVar("Unit")
+Said = TypeVar("Said", contravariant=True)
+
+
+class Speaker(Protocol[Said]):
+    """What is timed, over units of its own kind; see `engine.bench.columns.Column`."""
+
+    name: str
+
+    def say(self, unit: Said) -> Any:
+        """A unit's sound, on the host."""
+        ...
+
+    def rest(self, unit: Said) -> None:
+        """Get ready for what comes after the unit."""
+        ...
+
+
+def timed(column: Speaker[Unit], unit: Unit, place: Place) -> float:
     """Say a unit, and get ready for the next; milliseconds of the saying."""
     place.synchronize()
     start_ns = place.clock.now_ns()
@@ -29,7 +45,7 @@ def timed(column: Column, unit: BenchUnit, place: Place) -> float:
 
 
 def take_turns(
-    columns: Sequence[Column], units: Iterator[BenchUnit], count: int, place: Place, tell: Callable[[str], None]
+    columns: Sequence[Speaker[Unit]], units: Iterator[Unit], count: int, place: Place, tell: Callable[[str], None]
 ) -> dict[str, list[float]]:
     """Milliseconds of each of `count` units by column, after a warm-up; who goes first changes from unit to unit."""
     walls: dict[str, list[float]] = {column.name: [] for column in columns}

@@ -8,16 +8,19 @@ that measures nothing else.
 """
 
 import multiprocessing
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from typing import Any, Protocol
 
+from engine.arena import Arena
 from engine.bench.columns import CADENCE, GRAPHS, Cadence
-from engine.bench.course import BenchUnit, course, for_ever
+from engine.bench.course import course, for_ever
 from engine.bench.place import Place, find_place
 from engine.bench.rig import Asked, Rig
 from engine.bench.tails import GRAPHS_TOKENS
 from engine.layout import lay_out
+from engine.plan import Plan
 
 SCRIPT, GRAPHS_SCRIPT = f"(S17 {'S ' * 5}F13)", f"(S{GRAPHS_TOKENS})"
 UNITS = 10  # a turn, and the beginning of another
@@ -30,12 +33,21 @@ def measure_alone(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
     Raises:
         RuntimeError: It failed there, or the process died.
     """
+    return alone(measure, asked, name, prompt_s)
+
+
+def alone(work: Callable[..., dict[str, Any]], *inputs: Any) -> dict[str, Any]:
+    """What some work finds in a fresh process.
+
+    Raises:
+        RuntimeError: It failed there, or the process died.
+    """
     forks = "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if forks else "spawn")
     if forks:  # from a server that has loaded torch already, and has not touched the device
         context.set_forkserver_preload([__name__])
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(measure, asked, name, prompt_s).result()
+        return pool.submit(work, *inputs).result()
 
 
 def measure(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
@@ -64,7 +76,7 @@ def measure(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
     plan = tail.plan(tail.lines(prompt.tokens.shape[1], rig.sizes))
     script = GRAPHS_SCRIPT if name == GRAPHS else SCRIPT
     column.begin()
-    kept = Kept(column, place) if isinstance(column, Cadence) and name == CADENCE else None
+    kept = Kept(column.arena, column.plan, place) if isinstance(column, Cadence) and name == CADENCE else None
     for unit in course(plan, islice(for_ever(script), UNITS), rig.sizes.flow.vocabulary, place.device):
         watch.before()
         column.say(unit)
@@ -74,12 +86,7 @@ def measure(asked: Asked, name: str, prompt_s: float) -> dict[str, Any]:
         if kept is not None:
             kept.look(unit)
         used.append(place.used_bytes())
-    found: dict[str, Any] = {"peak_bytes": max(used) - baseline, "weight_bytes": weight_bytes}
-    found |= {"state_bytes": watch.state_bytes, "graph_bytes": column.graph_bytes}
-    if (split := watch.split()) is not None:
-        found["weight_bytes"], found["activation_bytes"] = split
-        parts = ("weight_bytes", "state_bytes", "activation_bytes", "graph_bytes")
-        found["other_bytes"] = found["peak_bytes"] - sum(found[part] for part in parts)
+    found = watch.figures(max(used) - baseline, weight_bytes, column.graph_bytes)
     return found | (kept.figures() if kept is not None else {})
 
 
@@ -94,6 +101,20 @@ class Holds(Protocol):
     @property
     def in_torch_bytes(self) -> int:
         """Of those, bytes in torch's tensors."""
+        ...
+
+
+class Said(Protocol):
+    """What a unit was, as far as memory goes; see `engine.bench.course.BenchUnit`."""
+
+    @property
+    def ends(self) -> bool:
+        """A turn ends with it."""
+        ...
+
+    @property
+    def ahead(self) -> Mapping[str, int]:
+        """The most ticks that each state may need in the next."""
         ...
 
 
@@ -127,21 +148,31 @@ class Watch:
             return None
         return self._weight_bytes, max(0, max(self._beyond) - self._in_torch)
 
+    def figures(self, peak_bytes: int, weight_bytes: int, graph_bytes: int) -> dict[str, Any]:
+        """A peak and its parts, for the record; `weight_bytes` where torch keeps no count of its own."""
+        found = {"peak_bytes": peak_bytes, "weight_bytes": weight_bytes}
+        found |= {"state_bytes": self.state_bytes, "graph_bytes": graph_bytes}
+        if (split := self.split()) is not None:
+            found["weight_bytes"], found["activation_bytes"] = split
+            parts = ("weight_bytes", "state_bytes", "activation_bytes", "graph_bytes")
+            found["other_bytes"] = peak_bytes - sum(found[part] for part in parts)
+        return found
+
 
 class Kept:
     """Whether the arena's committed memory keeps to the plan: its bytes, and some granules a group."""
 
-    def __init__(self, ours: Cadence, place: Place) -> None:
-        self._arena = ours.arena
-        self._item_bytes = {state.name: state.item_bytes for state in ours.plan.states}
-        growing = [block for block in lay_out(ours.plan.states, place.granule_bytes).blocks if block.grows]
+    def __init__(self, arena: Arena, plan: Plan, place: Place) -> None:
+        self._arena = arena
+        self._item_bytes = {state.name: state.item_bytes for state in plan.states}
+        growing = [block for block in lay_out(plan.states, place.granule_bytes).blocks if block.grows]
         self._groups = len(growing) + 1  # those that do not grow lie together
         self._room = GRANULES * place.granule_bytes * self._groups
-        self._demanded: dict[str, int] = dict(ours.plan.ahead(ours.plan.start))
+        self._demanded: dict[str, int] = dict(plan.ahead(plan.start))
         self._most_committed = self._most_planned = 0
         self._within = True
 
-    def look(self, unit: BenchUnit) -> None:
+    def look(self, unit: Said) -> None:
         """A unit has been said, and memory is committed for the next; in a turn none goes back."""
         before = {} if unit.ends else self._demanded
         self._demanded = {name: max(ticks, before.get(name, 0)) for name, ticks in unit.ahead.items()}
