@@ -6,9 +6,10 @@ shape can be captured as a graph. Same operations on the same layouts as release
 `qwen3_omni_moe`), so a whole has the same bits; tests hold that. Entered by the engine thread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,19 @@ from engine.step import Step
 STAGE = "code2wav"
 PREFIX = "code2wav."  # in a released folder, of all that is the tail's
 _EPS = 1e-6  # of the upsamplings' norms
+
+
+@dataclass(frozen=True)
+class Window:
+    """One launch of the tail.
+
+    Args:
+        codes: int64 `[1, codebooks, n]`: those heard again, then those taken for good.
+        again: Frames heard again, which a stream has heard already.
+    """
+
+    codes: Tensor
+    again: int
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,16 @@ class Code2Wav:
         first = self.taken if self.carries else 0
         positions = torch.arange(first, first + codes.shape[2], device=self.device)
         return self._step(codes, positions, self.held)
+
+    def steps(self, window: Window) -> Generator[Step, Any, Tensor]:
+        """The one launch of a window, as steps that a runtime executes, its new frames' sound `[1, 1, samples]`."""
+        if self.carries:
+            codes = window.codes[:, :, window.again :]
+            sound: Tensor = yield self.step(codes)
+            self.advance(codes.shape[2])
+            return sound
+        sound = yield self.step(window.codes)
+        return sound[..., window.again * self.sizes.frame :]
 
     def rehearse(self, stage: str, shape: tuple[int, ...], *, last: bool) -> Step:
         """A launch to be captured: the step of a planned shape, with room for its inputs, its constants made."""
