@@ -122,6 +122,8 @@ def release_outlook(store: Store, release: Release, hub: HubFiles) -> ReleaseOut
             f"run: duplexcadence models check FOLDER"
         ) from error  # fmt: skip
     growing = _growing(store, release)
+    if not growing.exists():
+        growing = place_of(store, release)  # what is there stays, or is what a damaged one begins from
     left = sum(max(0, file.bytes - _size(growing / file.name)) for file in files)
     return ReleaseOutlook(files, left)
 

@@ -82,6 +82,7 @@ def test_what_is_needed_comes_and_nothing_else_and_the_size_and_licence_were_tol
     assert heard.told[1] == "say its licence: CC0-1.0 (https://example.org/licence)"
     assert f"at {SIZE}" in heard.told
     assert not list(store.downloads.iterdir())
+    assert release_outlook(store, RELEASE, HubFiles(hub.url)).download_bytes == 0
     hub.asked.clear()
     assert fetch(store, hub) == place
     assert not hub.asked
