@@ -94,7 +94,7 @@ class ClockedStage:
         try:
             self._step = self._step or self._make()
             self._step.prepare(tick)
-        except (NotClocked, RuntimeError, NoRoom) as error:
+        except (NotClocked, DriverFailed, RuntimeError, NoRoom) as error:
             raise CannotCapture(" ".join(str(error).split("\n", 1)[0].split())) from error
 
     def launch(self, tick: int, inputs: tuple[torch.Tensor, ...]) -> Any:
