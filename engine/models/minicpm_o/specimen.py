@@ -30,7 +30,7 @@ _TEXTS = 3  # of a unit that speaks
 def specimen() -> Specimen:
     """A conversation of two turns. It says of no whole: what it carries is trimmed, as only released code tells."""
     lines = resized(timelines(prompt=PROMPT_TOKENS, solver_steps=SOLVER_STEPS), TINY)
-    return Specimen(lines, _Course, script="LLSSFLF", session_s=60)
+    return Specimen(lines, _Course, script="LSFLF", session_s=60)
 
 
 class _Course:
