@@ -88,12 +88,21 @@ class Board:
 
     def _publish(self) -> None:
         figures = self._tally.statistics()
-        paths: Counter[str] = Counter()
-        for stage in figures.stages:
-            paths.update(stage.paths)
         self.told = Told(
-            tuple(self._units), figures if figures.units else None, tuple(self._lines), tuple(self._faults), dict(paths)
+            units=tuple(self._units),
+            figures=figures if figures.units else None,
+            lines=tuple(self._lines),
+            faults=tuple(self._faults),
+            paths=paths_of(figures),
         )
+
+
+def paths_of(figures: Statistics) -> dict[str, int]:
+    """How many stage runs there were of each path."""
+    paths: Counter[str] = Counter()
+    for stage in figures.stages:
+        paths.update(stage.paths)
+    return dict(paths)
 
 
 class WatchedRuntime:

@@ -5,12 +5,11 @@ no device. Reading the log takes a disk's time (any thread but [ui]); what is re
 """
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 
-from app.live.board import SHOWN_FAULTS
+from app.live.board import SHOWN_FAULTS, paths_of
 from app.live.snapshot import SHOWN_LINES, SHOWN_UNITS, Line, Phase, Running, Snapshot
 from engine.cadence import Statistics, Tally
 from engine.cadence.rows import SHORT_UNIT_NS
@@ -30,7 +29,7 @@ class _Told:
     figures: Statistics | None
     lines: tuple[Line, ...]
     faults: tuple[Fault, ...]
-    paths: Counter[str]
+    paths: dict[str, int]
 
 
 class Replayed:
@@ -61,7 +60,7 @@ class Replayed:
         for done in range(self._step, len(self._units) + 1, self._step):
             self._count(done)
             self._marks.append(deepcopy(self._tally))
-        self._told = _Told(0, (), None, (), (), Counter())
+        self._told = _Told(0, (), None, (), (), {})
 
     def at(self, now_ns: int) -> Snapshot:
         """The snapshot of a moment.
@@ -105,14 +104,11 @@ class Replayed:
             self._tally, self._tallied = deepcopy(self._marks[mark]), mark * self._step
         self._count(done)
         if not done:
-            return _Told(0, (), None, (), (), Counter())
+            return _Told(0, (), None, (), (), {})
         figures = self._tally.statistics()
-        paths: Counter[str] = Counter()
-        for stage in figures.stages:
-            paths.update(stage.paths)
         last = self._units[done - 1]
         lines = tuple(line for index, line in self._lines if index <= last.index)[-SHOWN_LINES:]
-        return _Told(done, tuple(self._units[self._first_shown(done) : done]), figures, lines, (), paths)
+        return _Told(done, tuple(self._units[self._first_shown(done) : done]), figures, lines, (), paths_of(figures))
 
     def _count(self, done: int) -> None:
         for unit in self._units[self._tallied : done]:

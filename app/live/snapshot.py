@@ -34,6 +34,21 @@ class Phase(StrEnum):
     STOPPING = "stopping"
     FAILED = "failed"  # `message` says why and what to do; `start` tries again
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing runs, and `start` begins."""
+        return self in (Phase.IDLE, Phase.FAILED)
+
+    @property
+    def live(self) -> bool:
+        """Whether a session is held."""
+        return self in (Phase.TALKING, Phase.PAUSED)
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is on its way to somewhere else."""
+        return self in (Phase.FETCHING, Phase.LOADING, Phase.STOPPING)
+
 
 class Listening(StrEnum):
     """When the microphone is heard."""
@@ -86,7 +101,6 @@ class Running:
         arrival_ns: When its chunk was whole.
         deadline_ns: When it is due.
         start_ns: When work on it began; None while it waits for its chunk.
-        finish_ns: When its work was done; None while it works.
         stages: Of what is done, name to milliseconds, in the order they began.
         stage: The one under way; empty where none is.
         stage_start_ns: When that began.
@@ -96,7 +110,6 @@ class Running:
     arrival_ns: int
     deadline_ns: int
     start_ns: int | None = None
-    finish_ns: int | None = None
     stages: Mapping[str, float] = field(default_factory=dict)
     stage: str = ""
     stage_start_ns: int = 0

@@ -101,7 +101,7 @@ class Announcer:
         found = []
         if now.phase is not before.phase:
             if now.phase is Phase.IDLE:
-                ended = before.phase in (Phase.TALKING, Phase.PAUSED, Phase.STOPPING)
+                ended = before.phase.live or before.phase is Phase.STOPPING
                 found.append(("phase", "The conversation has ended." if ended else "Ready."))
             elif now.phase in _PHASES:
                 found.append(("phase", _PHASES[now.phase]))

@@ -1,8 +1,10 @@
 """The cadence meter in words and figures: one bar's, and the whole meter's. Pure functions; knows no Qt. Any thread."""
 
 from app.window.cadence_model import Bar, CadenceModel
+from app.window.words import length
 from engine.cadence.rows import WAITING
 from engine.cadence.verdict import unit_noun
+from engine.clock import NS
 from engine.phrases import counted, printable, spoken
 
 EVENTS = {"LISTEN": "listen", "SPEAK": "speak", "FLUSH": "end of turn", "": "under way"}
@@ -16,9 +18,7 @@ def clock(bar: Bar) -> str:
 
 def time(at_ns: int) -> str:
     """A moment since the session's start: "1:07", "1:02:03"."""
-    whole = at_ns // 1_000_000_000
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+    return length(at_ns // NS)
 
 
 def title(bar: Bar) -> str:

@@ -10,9 +10,6 @@ from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import icons, keys
 from app.window.desk import Desk
 
-_AT_REST = (Phase.IDLE, Phase.FAILED)
-_LIVE = (Phase.TALKING, Phase.PAUSED)
-
 
 class Controls(QWidget):
     """The buttons.
@@ -67,7 +64,7 @@ class Controls(QWidget):
 
     def restyle(self) -> None:
         """Draw the icons in the colours that hold now."""
-        running = self._snapshot.phase not in _AT_REST
+        running = not self._snapshot.phase.at_rest
         self.talk.setIcon(icons.stop(self.talk) if running else icons.play(self.talk))
         self.mute.setIcon(icons.microphone(self.mute, struck=self.mute.isChecked()))
 
@@ -80,7 +77,7 @@ class Controls(QWidget):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show how it stands."""
         before, self._snapshot = self._snapshot, snapshot
-        at_rest, live = snapshot.phase in _AT_REST, snapshot.phase in _LIVE
+        at_rest, live = snapshot.phase.at_rest, snapshot.phase.live
         text = "Talk" if at_rest else "Stop"
         changed = self.talk.text() != text
         if changed:
@@ -106,7 +103,7 @@ class Controls(QWidget):
         button.setText(f"{text} ({shown})" if shown else text)
 
     def _talk_or_stop(self) -> None:
-        if self._snapshot.phase in _AT_REST:
+        if self._snapshot.phase.at_rest:
             self._desk.conversation.start()
             self.started.emit()
         else:

@@ -20,7 +20,6 @@ from engine.errors import CadenceError
 from engine.models import weights
 from engine.phrases import readable
 
-_BUSY = (Phase.FETCHING, Phase.LOADING, Phase.STOPPING)
 WHAT_IT_IS = "English only, a small model, often wrong. Nothing you say leaves this computer."
 
 
@@ -129,7 +128,7 @@ class FirstStart(Page):
         if self.step == 1:
             self.panel.show_snapshot(snapshot)
         self.progress.show_snapshot(snapshot)
-        busy = snapshot.phase in _BUSY
+        busy = snapshot.phase.busy
         if busy and self.next.hasFocus():
             self.progress.cancel.setFocus()
         self.next.setEnabled(not busy)
@@ -138,7 +137,7 @@ class FirstStart(Page):
         self.failed.setText(words.sentence(snapshot.message))
         if before is not snapshot.phase:
             self._name_next()
-            if self.step == 2 and snapshot.phase in (Phase.IDLE, Phase.FAILED):
+            if self.step == 2 and snapshot.phase.at_rest:
                 self._look_at_weights()
         if self._asked and snapshot.phase is Phase.TALKING:
             self._finish()

@@ -31,7 +31,6 @@ from app.window.replay_view import ReplayView
 from engine.phrases import spoken
 
 COLUMNS = ("Began", "Length", "Late seconds", "Median slack", "Model", "Runtime", "Remarks")
-_LIVE = (Phase.TALKING, Phase.PAUSED, Phase.STOPPING)
 EXPORT_NAMES = {
     "jsonl": "Timing log (JSON Lines)",
     "csv": "Table (CSV)",
@@ -86,7 +85,7 @@ class SessionsPage(QStackedWidget):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Move on what is replayed."""
-        under_way = snapshot.log if snapshot.phase in _LIVE else None
+        under_way = snapshot.log if snapshot.phase.live or snapshot.phase is Phase.STOPPING else None
         if under_way != self._under_way:
             self._under_way = under_way
             self._show_choice()

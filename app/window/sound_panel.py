@@ -14,7 +14,6 @@ from app.window.layouts import Card, row, text
 from app.window.level_meter import LevelMeter
 
 _LOOK_EVERY = 20  # snapshots between two looks at the list of devices
-_FREE = (Phase.IDLE, Phase.FAILED)
 
 
 class DeviceBox(QComboBox):
@@ -122,7 +121,7 @@ class SoundPanel(Card):
         self._looks += 1
         self.heard.show_stream(snapshot.microphone)
         self.sounded.show_stream(snapshot.speaker)
-        free = snapshot.phase in _FREE
+        free = snapshot.phase.at_rest
         ended = self._tried and snapshot.trial is None  # a device could not be had, which the status line says
         self._tried = self._trying and snapshot.trial is not None
         if self._trying and (ended or not free):  # or a conversation has begun

@@ -11,9 +11,6 @@ from app.live.snapshot import Phase, Snapshot
 from app.window import words
 from app.window.desk import Desk
 
-_LIVE = (Phase.TALKING, Phase.PAUSED)
-_BUSY = (Phase.FETCHING, Phase.LOADING, Phase.STOPPING)
-
 
 class PhaseMark(QWidget):
     """A disc where it talks, a ring where it is idle, half a disc while it works, a triangle where it cannot go on."""
@@ -51,7 +48,7 @@ class PhaseMark(QWidget):
             return
         painter.setBrush(colour if self._phase is Phase.TALKING else Qt.BrushStyle.NoBrush)
         painter.drawEllipse(box)
-        if self._phase in _BUSY:
+        if self._phase.busy:
             painter.setBrush(colour)
             painter.drawPie(box, 90 * 16, 180 * 16)
 
@@ -173,7 +170,7 @@ class StatusLine(QWidget):
             if label.text() != text:
                 label.setText(text)
         self.rescan.setVisible(snapshot.phase is Phase.PAUSED)
-        self.recording.setVisible(snapshot.recording is not None and snapshot.phase in _LIVE)
+        self.recording.setVisible(snapshot.recording is not None and snapshot.phase.live)
         self.faults.setVisible(bool(snapshot.faults))
 
     def show_notice(self, line: str) -> None:

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QSplitter, QVBoxLayout, QWidget
 
-from app.live.snapshot import Listening, Phase, Snapshot
+from app.live.snapshot import Listening, Snapshot
 from app.window import words
 from app.window.cadence_view import CadenceView
 from app.window.controls import Controls
@@ -18,7 +18,6 @@ RUNTIMES = {
     "library": "The same windows, through the libraries' own caches",
     "stock": "The libraries as they come: what the others are compared with",
 }
-_AT_REST = (Phase.IDLE, Phase.FAILED)
 
 
 class TalkPage(QWidget):
@@ -90,7 +89,7 @@ class TalkPage(QWidget):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show how the conversation stands."""
         self.controls.show_snapshot(snapshot)
-        at_rest = snapshot.phase in _AT_REST
+        at_rest = snapshot.phase.at_rest
         for box in (self.model, self.runtime):
             if box.isEnabled() != at_rest:
                 box.setEnabled(at_rest)

@@ -134,7 +134,7 @@ def began(moment: datetime) -> str:
 
 
 def length(seconds: float) -> str:
-    """A session's length: "0:07", "12:30", "1:02:03"."""
+    """A session's length, or how far into it: "0:07", "12:30", "1:02:03"."""
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
