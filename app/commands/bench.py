@@ -82,7 +82,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="default: cuda")
     parser.add_argument("--tiny", action="store_true", help="at a size for tests, whose figures mean nothing")
-    parser.add_argument("--profile", action="store_true", help="name the kernels of a unit by kind")
+    parser.add_argument("--profile", action="store_true", help="name the kernels of a unit by kind, or of tokens")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where all of it goes, as it comes")
     parser.set_defaults(run=run)
 
@@ -157,6 +157,7 @@ def _run_unit(args: argparse.Namespace) -> int:
         parts=parts,
         units=args.units,
         live_s=args.live_s,
+        profile=args.profile,
         prompt_s=prompts_s[0],
         device=args.device,
         tiny=args.tiny,

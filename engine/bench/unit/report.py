@@ -94,6 +94,9 @@ def _remarks(case: dict[str, Any]) -> Iterator[str]:
         for kind in ("language", "speech", "usual", "worst"):
             for why in {**figures.get(kind, {}), **figures.get(kind, {}).get("graphs", {})}.get("refused", ()):
                 yield f"{kind}: no graph for {why}"
+    for what, found in case.get("kernels", {}).items():
+        kinds = ", ".join(f"{one['count']:.0f} {one['name']} {one['ms']:.2f}" for one in found["kinds"][:6])
+        yield f"{what}: {found['count']:.0f} kernels, {found['ms']:.2f} ms: {kinds}"
     for what, ratio in case["ratio"].items():
         yield f"{what}: {ratio:.2f} times as fast as the faster stock"
     if found := case.get("equal"):

@@ -57,6 +57,7 @@ class UnitAsked:
         parts: Which measurements.
         units: Timed of each, at the usual number of text tokens; half as many at the most.
         equal_units: Of the comparison of bits.
+        profile: Name the kernels of tokens.
         live_s: Seconds at wall-clock, of ours; a third as many of the released code.
         prompt_s: Seconds of voice prompt.
         system_tokens: Of the system prompt.
@@ -74,6 +75,7 @@ class UnitAsked:
     units: int = 25
     equal_units: int = 60
     live_s: int = 360
+    profile: bool = False
     prompt_s: float = 5.0
     system_tokens: int = 100
     window: tuple[int, int] = (4000, 3500)

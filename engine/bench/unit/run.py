@@ -18,6 +18,7 @@ from engine.bench.unit.equal import compare
 from engine.bench.unit.live import live
 from engine.bench.unit.memory import memory
 from engine.bench.unit.paces import paces
+from engine.bench.unit.profiles import profiles
 from engine.bench.unit.rig import MODEL, SOLVER_STEPS, Outside, UnitAsked, UnitRig
 from engine.bench.unit.scripted import TEXT_TOKENS, WORST
 from engine.bench.unit.tokens import language, speech
@@ -75,6 +76,8 @@ def run_unit_bench(asked: UnitAsked, tell: Tell) -> dict[str, Any]:
 
 
 def _tokens(rig: UnitRig, case: Case, tell: Tell) -> None:
+    if rig.asked.profile:
+        case["kernels"] = profiles(rig, tell)
     for kind, measured in (("language", language(rig, tell)), ("speech", speech(rig, tell))):
         for name, figures in measured.items():
             case["runtimes"].setdefault(name, {})[kind] = figures

@@ -81,9 +81,9 @@ def _language(rig: UnitRig, name: str, tell: Callable[[str], None]) -> tuple[Fig
     column, found, logits = rig.column(name, Outside("L")), dict[str, Any](), dict[str, list[Tensor]]()
     for context in rig.contexts:
         watch = Stopwatch(rig.place)
-        past = _random(rig, context, rig.sizes.language.stack.width)
+        past = random(rig, context, rig.sizes.language.stack.width)
         with column.settings(), quiet():
-            token = _thinks(column, past) if isinstance(column, CadenceUnit) else _released(column, past)
+            token = thinks(column, past) if isinstance(column, CadenceUnit) else _released(column, past)
             logits[str(context)] = [watch.time(token, at).clone() for at in range(TOKENS)]
         found[str(context)] = watch.figures()
         tell(f"language model, {name}, {context} ticks: {found[str(context)]}")
@@ -106,13 +106,14 @@ def _released(column: StockUnit, past: Tensor) -> Callable[[int], Tensor]:
     return token
 
 
-def _thinks(column: CadenceUnit, past: Tensor) -> Callable[[int], Tensor]:
+def thinks(column: CadenceUnit, past: Tensor, ahead: int = TOKENS) -> Callable[[int], Tensor]:
+    """Our language model behind a past, with room for so many ticks ahead; a token's logits by its id."""
     model, runtime, arena = column.parts.language, column.runtime, column.arena
-    arena.commit_ticks(THOUGHT, len(past) + TOKENS)
+    arena.commit_ticks(THOUGHT, len(past) + ahead)
     model.begin()
     runtime.execute(model.step(PREFILL, past, asked=False), 0)
     if isinstance(runtime, ReplayRuntime):
-        runtime.prepare_clocked(DECODE, range(len(past) + 1, len(past) + TOKENS + 1))
+        runtime.prepare_clocked(DECODE, range(len(past) + 1, len(past) + ahead + 1))
 
     def token(at: int) -> Tensor:
         found: Tensor = runtime.execute(model.step(DECODE, model.embedded([at]), asked=True), 0)[0][0]
@@ -136,14 +137,12 @@ def speech(rig: UnitRig, tell: Callable[[str], None]) -> Figures:
 
 def _speech(rig: UnitRig, name: str, tell: Callable[[str], None]) -> tuple[Figures, dict[str, Tensor]]:
     column, found, drawn = rig.column(name, Outside("L")), dict[str, Any](), dict[str, Tensor]()
-    sizes, device = rig.sizes.speech, rig.place.device
-    chance = draw(DRAWS, sizes.tokens, torch.float32, torch.Generator(device).manual_seed(5))
-    said = list(range(TEXT_TOKENS)), _random(rig, TEXT_TOKENS, sizes.llm)
+    said, chance = saying(rig)
     for context in rig.contexts:
-        watch, past = Stopwatch(rig.place), _random(rig, context, *sizes.stack.tick_shape)
+        watch, past = Stopwatch(rig.place), random(rig, context, *rig.sizes.speech.stack.tick_shape)
         with column.settings(), quiet():
             begin, unit = (
-                _speaks(column, past, said, chance)
+                speaks(column, past, said, chance)
                 if isinstance(column, CadenceUnit)
                 else _released_speech(column, past, said, chance)
             )
@@ -175,7 +174,15 @@ def _released_speech(column: StockUnit, past: Tensor, said: Saying, chance: Tens
     return begin, unit
 
 
-def _speaks(column: CadenceUnit, past: Tensor, said: Saying, chance: Tensor) -> Unit:
+def saying(rig: UnitRig) -> tuple[Saying, Tensor]:
+    """What a unit says and means, and its chance."""
+    sizes, device = rig.sizes.speech, rig.place.device
+    chance = draw(DRAWS, sizes.tokens, torch.float32, torch.Generator(device).manual_seed(5))
+    return (list(range(TEXT_TOKENS)), random(rig, TEXT_TOKENS, sizes.llm)), chance
+
+
+def speaks(column: CadenceUnit, past: Tensor, said: Saying, chance: Tensor) -> Unit:
+    """Our speech decoder behind a past: what goes back to it, and what says a unit after it."""
     decoder = column.parts.speech
     texts, meanings = torch.tensor(said[0], device=past.device), said[1]
     column.arena.commit_ticks(SPOKEN, len(past) + TEXT_TOKENS + 1 + DRAWS)
@@ -187,6 +194,7 @@ def _speaks(column: CadenceUnit, past: Tensor, said: Saying, chance: Tensor) -> 
     return lambda: decoder.begin(len(past)), unit
 
 
-def _random(rig: UnitRig, *shape: int) -> Tensor:
+def random(rig: UnitRig, *shape: int) -> Tensor:
+    """Normal numbers of the weights' type, the same each time."""
     generator = torch.Generator(rig.place.device).manual_seed(shape[0])
     return torch.randn(shape, generator=generator, device=rig.place.device).to(DTYPE)

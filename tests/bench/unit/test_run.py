@@ -29,7 +29,7 @@ def test_every_part_runs_and_the_file_holds_what_came_of_it(tmp_path, monkeypatc
     monkeypatch.setattr(run, "find_place", lambda _: PretendedGpu())
     asked = UnitAsked(
         script="L(S F)", units=4, equal_units=9, prompt_s=2.0, tiny=True, system_tokens=20, window=TINY_WINDOW,
-        command="duplexcadence bench x", path=tmp_path / "unit.json",
+        command="duplexcadence bench x", path=tmp_path / "unit.json", profile=True,
     )  # fmt: skip
     told: list[str] = []
 
@@ -57,6 +57,7 @@ def test_every_part_runs_and_the_file_holds_what_came_of_it(tmp_path, monkeypatc
     assert ours["memory"]["within_plan"]
     assert ours["memory"]["addresses_still"]
     assert case["equal"]["equal"] == 9
+    assert set(case["kernels"]) == {"language token", "ten ticks of language", "speech token"}
     assert case["ratio"]["usual SPEAK"] > 0
     assert "language 200" in case["ratio"]
     shown = "\n".join(table(record))
