@@ -135,7 +135,7 @@ class Course:
         def look(now: course.Progress) -> None:
             self._check()
             share = LOADS + (1 - LOADS) * min(1.0, now.units / seconds) if now.round else LOADS * _fills(now.seconds)
-            what = f"{now.runtime}, {now.number + 1} of {now.runtimes}"
+            what = f"running {now.runtime}, {now.number + 1} of {now.runtimes}"
             detail = f"{counted(now.units, 'second')} held, in real time" if now.round else "loading"
             self._tell(Progress(what, (now.number + share) / now.runtimes, detail))
 

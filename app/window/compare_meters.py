@@ -3,6 +3,9 @@
 What stands still is painted once and kept; the mark of what one listens to moves over it. [ui]
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QAccessible,
@@ -133,14 +136,13 @@ class CompareMeters(QWidget):
             self._still = QPixmap(self.size() * ratio)
             self._still.setDevicePixelRatio(ratio)
             self._still.fill(colours.window)
-            painter = QPainter(self._still)
             places, times = self._laid_out()
-            paint_all(painter, self.model, places, times, self._fonts, colours, focused=self.hasFocus())
-            painter.end()
-        painter = QPainter(self)
-        painter.drawPixmap(QPointF(0, 0), self._still)
-        if (mark := self._mark()) is not None:
-            paint_playhead(painter, mark, colours)
+            with _painting(self._still) as painter:
+                paint_all(painter, self.model, places, times, self._fonts, colours, focused=self.hasFocus())
+        with _painting(self) as painter:
+            painter.drawPixmap(QPointF(0, 0), self._still)
+            if (mark := self._mark()) is not None:
+                paint_playhead(painter, mark, colours)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = Qt.Key(event.key()), event.modifiers()
@@ -261,3 +263,13 @@ class CompareMeters(QWidget):
         plot = place.layout.plot
         x = plot.left() + share * plot.width()
         return QRectF(x - MARK_WIDTH / 2, plot.top(), MARK_WIDTH, place.wait.bottom() - plot.top())
+
+
+@contextmanager
+def _painting(on: QPixmap | QWidget) -> Iterator[QPainter]:
+    """A painter that has ended whatever happens: one that an error leaves at work takes the program down with it."""
+    painter = QPainter(on)
+    try:
+        yield painter
+    finally:
+        painter.end()

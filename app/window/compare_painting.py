@@ -17,7 +17,7 @@ from engine.comparison.session import Answer
 from engine.comparison.sounding import Heard
 from engine.phrases import printable, spoken
 
-USUAL_PLOT = 92.0
+USUAL_PLOT = 84.0
 MOST_LABELS = 12  # of gaps and answers; more are painted without words
 
 
@@ -146,9 +146,12 @@ def _paint_heard(painter: QPainter, scene: Scene[Lane], place: Places, axis: Axi
     for stretch in session.stretches:
         if not stretch.gap and (sounded := _stretched(place.voice, axis, stretch)) is not None:
             painter.drawRect(sounded)
-    for gap in session.gaps:
-        if (silent := _stretched(place.voice, axis, gap)) is not None:
-            _paint_silence(painter, silent, f"{spoken(gap.ms)} silent" if labels else "", place.voice, metrics, colours)
+    silent = [
+        (place_of, gap.ms) for gap in session.gaps if (place_of := _stretched(place.voice, axis, gap)) is not None
+    ]
+    _paint_silence(painter, [box for box, _ in silent], colours)
+    if labels:
+        _paint_lengths(painter, place.voice, silent, metrics, colours)
     _paint_waits(painter, place.wait, session.answers, axis, metrics, colours)
     painter.restore()
 
@@ -167,7 +170,7 @@ def _paint_waits(
     ]
     painter.setPen(QPen(QColor(colours.ink), 1))
     y = round(lane.center().y()) + 0.5
-    nexts = [*(asked for asked, _ in waits[1:]), lane.right()]
+    nexts = [*(min(asked, lane.right()) for asked, _ in waits[1:]), lane.right()]
     for answer, (asked, at), free_until in zip(answers, waits, nexts, strict=False):
         if asked > lane.right() or at < lane.left():
             continue
@@ -187,22 +190,31 @@ def _stretched(lane: QRectF, axis: Axis, stretch: Heard) -> QRectF | None:
     return QRectF(left, lane.top() + 2, max(right - left, 1.0), lane.height() - 4) if left < right else None
 
 
-def _paint_silence(
-    painter: QPainter, box: QRectF, text: str, lane: QRectF, metrics: QFontMetricsF, colours: Colours
-) -> None:
-    """A gap: hollow and hatched, its length in words inside it or beside it."""
+def _paint_silence(painter: QPainter, boxes: Sequence[QRectF], colours: Colours) -> None:
+    """Gaps: hollow and hatched."""
     painter.setPen(QPen(QColor(colours.alarm), 1.2))
-    painter.setBrush(QColor(colours.base))
-    painter.drawRect(box)
-    painter.setBrush(QBrush(QColor(colours.alarm), Qt.BrushStyle.BDiagPattern))
-    painter.drawRect(box)
-    if text:
+    for brush in (QBrush(QColor(colours.base)), QBrush(QColor(colours.alarm), Qt.BrushStyle.BDiagPattern)):
+        painter.setBrush(brush)
+        painter.drawRects(list(boxes))
+
+
+def _paint_lengths(
+    painter: QPainter,
+    lane: QRectF,
+    silent: Sequence[tuple[QRectF, float]],
+    metrics: QFontMetricsF,
+    colours: Colours,
+) -> None:
+    """How long gaps were, in each or beside it, as far as there is room."""
+    free_from = lane.left()
+    for box, ms in silent:
+        text = f"{spoken(ms)} silent"
         width = metrics.horizontalAdvance(text) + 6
-        inside = width + 8 <= box.width()
-        x = box.center().x() - width / 2 if inside else box.left() - width - 2
-        label = QRectF(max(x, lane.left()), lane.top(), width, lane.height())
-        painter.fillRect(label.adjusted(0, 2, 0, -2), QColor(colours.base))
-        painter.setPen(QColor(colours.alarm))
-        painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mixed(colours.base, colours.ink, 0.75)))
+        before = box.left() - width - 2
+        x = box.center().x() - width / 2 if width + 8 <= box.width() else before
+        if x >= free_from:  # never over the voice, which may be short
+            label = QRectF(x, lane.top(), width, lane.height())
+            painter.fillRect(label.adjusted(0, 2, 0, -2), QColor(colours.base))
+            painter.setPen(QColor(colours.alarm))
+            painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
+        free_from = box.right()

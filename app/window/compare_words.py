@@ -9,7 +9,7 @@ from app.window.cadence_model import Bar
 from app.window.compare_model import Axis, CompareModel
 from engine.comparison import Comparison, felt
 from engine.comparison.words import cautions
-from engine.phrases import counted, printable
+from engine.phrases import counted, printable, spoken
 
 NOTHING = "-"
 NO_UNIT = "no unit"
@@ -29,14 +29,20 @@ def scale(axis: Axis) -> str:
 
 
 def told(model: CompareModel) -> str:
-    """The chosen column in one line, session by session."""
-    if model.told_s is None:
-        return ""
-    said = [
-        f"{printable(lane.measured.name)}: {NO_UNIT if bar is None else words.headline(bar)}"
-        for lane, bar in zip(model.lanes, model.told, strict=True)
-    ]
-    return f"{column(model.axis, model.told_s)}. " + ". ".join(said)
+    """The column that is told, in one line, session by session."""
+    index = None if model.told_s is None else model.axis.column_of(model.told_s)
+    return "" if index is None else side_by_side(model, index)
+
+
+def side_by_side(model: CompareModel, index: int) -> str:
+    """A column in view in one line, session by session."""
+    begins = column(model.axis, (model.axis.first + index) << model.axis.power)
+    return f"{begins}. {'. '.join(_of_each(model, index, words.headline))}"
+
+
+def in_figures(model: CompareModel, index: int) -> str:
+    """Its stages, session by session; for a screen reader."""
+    return ". ".join(_of_each(model, index, words.in_figures))
 
 
 def rows(model: CompareModel) -> list[tuple[str, tuple[str, ...]]]:
@@ -46,7 +52,8 @@ def rows(model: CompareModel) -> list[tuple[str, tuple[str, ...]]]:
         ("Unit", _cells(bars, words.title)),
         ("What", _cells(bars, lambda bar: words.EVENTS[bar.event])),
         ("Deadline", _cells(bars, words.margin)),
-        ("Heard", _cells(bars, lambda bar: ", ".join(words.remarks(bar)))),
+        ("Answer after", _cells(bars, lambda bar: "" if bar.delay_ms is None else spoken(bar.delay_ms))),
+        ("Gap in the voice", _cells(bars, lambda bar: spoken(bar.gap_ms) if bar.gap_ms else "")),
     ]
     lines += [(words.stage(name), _cells(bars, partial(_stage, name))) for name in model.stages]
     return lines
@@ -76,6 +83,11 @@ def beware(comparison: Comparison) -> list[str]:
 def sessions(count: int) -> str:
     """How many are chosen."""
     return counted(count, "session")
+
+
+def _of_each(model: CompareModel, index: int, tell: Callable[[Bar], str]) -> list[str]:
+    bars = ((printable(lane.measured.name), lane.bars[index]) for lane in model.lanes)
+    return [f"{name}: {tell(bar) if bar.event else NO_UNIT}" for name, bar in bars]
 
 
 def _cells(bars: Sequence[Bar | None], tell: Callable[[Bar], str]) -> tuple[str, ...]:

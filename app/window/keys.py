@@ -30,6 +30,7 @@ RESERVED = (
     "Ctrl+2",
     "Ctrl+3",
     "Ctrl+4",
+    "Ctrl+5",
 )
 
 

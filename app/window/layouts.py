@@ -94,16 +94,20 @@ class Card(QFrame):
 
 
 class Page(QScrollArea):
-    """A page that scrolls where it does not fit, and is no wider than reads well."""
+    """A page that scrolls where it does not fit, and is no wider than reads well.
 
-    def __init__(self) -> None:
+    Args:
+        width: How wide its column may be.
+    """
+
+    def __init__(self, width: int = PAGE_WIDTH) -> None:
         super().__init__()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         inner, column = QWidget(), QWidget()
-        column.setMaximumWidth(PAGE_WIDTH)
+        column.setMaximumWidth(width)
         column.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         outer = QHBoxLayout(inner)
         outer.setContentsMargins(16, 16, 16, 16)

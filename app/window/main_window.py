@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from app.live.snapshot import Listening, Phase, Snapshot
 from app.window import keys
 from app.window.announcements import Announcer, announce
+from app.window.compare_page import ComparePage
 from app.window.desk import Desk
 from app.window.devices_page import DevicesPage
 from app.window.first_start import FirstStart, Look, weight_lines
@@ -20,7 +21,7 @@ from app.window.talk_page import TalkPage
 
 POLL_MS = 50
 HIDDEN_POLL_MS = 250  # minimised: for announcements alone
-NAMES = ("Talk", "Sessions", "Devices", "Settings")
+NAMES = ("Talk", "Sessions", "Compare", "Devices", "Settings")
 MINIMUM = (720, 480)
 USUAL = (1180, 760)
 
@@ -41,6 +42,7 @@ class MainWindow(QWidget):
         self.setMinimumSize(*MINIMUM)
         self.resize(*USUAL)
         self.talk, self.sessions = TalkPage(desk), SessionsPage(desk)
+        self.compare = ComparePage(desk)
         self.devices, self.settings = DevicesPage(desk), SettingsPage(desk)
         self.first_start = FirstStart(desk, look)
         self.status = StatusLine(desk)
@@ -50,7 +52,7 @@ class MainWindow(QWidget):
         self.tabs.setDrawBase(False)
         self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.pages = QStackedWidget()
-        self._pages = (self.talk, self.sessions, self.devices, self.settings, self.first_start)
+        self._pages = (self.talk, self.sessions, self.compare, self.devices, self.settings, self.first_start)
         for page in self._pages:
             self.pages.addWidget(page)
         for index, name in enumerate(NAMES):
@@ -110,8 +112,8 @@ class MainWindow(QWidget):
         self.pages.setCurrentIndex(index)
         if before is not page:
             before.leave()
-        if page is self.sessions:
-            self.sessions.enter()
+        if page is self.sessions or page is self.compare:
+            page.enter()
         page.show_snapshot(self._snapshot)
 
     def show_first_start(self) -> None:
@@ -141,6 +143,7 @@ class MainWindow(QWidget):
         self._talk_key.release()
         self._timer.stop()
         self._pages[self.pages.currentIndex()].leave()
+        self.compare.close_course()
         self._desk.keep(window=bytes(self.saveGeometry().toBase64().data()).decode("ascii"))
         super().closeEvent(event)
 

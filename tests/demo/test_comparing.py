@@ -87,7 +87,7 @@ def test_it_tells_how_far_it_is_and_what_came_of_it(run: Course, runner: Runner,
     done = [share for _, share in told]
     assert done == sorted(done)
     assert 0.9 < done[-1] <= 1
-    assert "stock, 1 of 3" in dict(told)
+    assert "running stock, 1 of 3" in dict(told)
     state = run.state
     assert (state.progress, state.held, state.number) == (None, 3, 1)
     assert "40% beside stock" in state.beware

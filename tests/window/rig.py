@@ -1,21 +1,27 @@
 """A whole window over a conversation that stands as a test says, with settings and sessions in a folder of its own."""
 
+import hashlib
+import shutil
+import wave
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
+from app.demo.files import CONVERSATION, log_path, reply_path
 from app.live.sessions import LOG, RECORDING, Sessions
 from app.live.settings import SettingsFile
 from app.window.desk import Desk, LiveConversation
 from app.window.first_start import WeightLine
 from app.window.main import dress, make_application
 from app.window.main_window import MainWindow
+from engine.timing import UnitRecord
 from tests.made_up_sessions import conversation, header, write
 from tests.window.fake_conversation import FakeConversation
 
@@ -112,6 +118,33 @@ def write_sessions(folder: Path) -> None:
         write(of_one / LOG, conversation(seconds, seed=day, overruns=overruns), head)
         if recorded:
             (of_one / RECORDING).write_bytes(b"")
+
+
+def write_run(folder: Path) -> None:
+    """A run of the comparison: stock late, the other two in time and equal to the bit, with what was heard of each."""
+    folder.mkdir(parents=True)
+    asked = write_tone(folder / CONVERSATION, 13.0)
+    for runtime, speed in (("stock", 2.1), ("library", 1.0), ("cadence", 0.94)):
+        records = conversation(21, seed=4, overruns=runtime == "stock", speed=speed)
+        said = "other words" if runtime == "stock" else "the same words"
+        voiced = [
+            structs.replace(each, voice_sha256=hashlib.sha256(f"{said} {each.index}".encode()).hexdigest())
+            if isinstance(each, UnitRecord) and each.event != "LISTEN"
+            else each
+            for each in records
+        ]
+        write(log_path(folder, runtime, 1), voiced, header(runtime=runtime))
+        shutil.copyfile(asked, reply_path(folder, runtime))
+
+
+def write_tone(path: Path, seconds: float) -> Path:
+    """A sound that lasts so long."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(24_000)
+        file.writeframes(b"\0\1" * round(24_000 * seconds))
+    return path
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,23 @@ from app.window import cadence_words as words
 from app.window import main_window
 from app.window.figures import NOTHING
 from tests.window import scenes
-from tests.window.rig import Rig, heard, name_of, write_sessions
+from tests.window.rig import Rig, heard, name_of, write_run, write_sessions
 
 ROLE = QAccessible.Role
 WITH_VALUE = {ROLE.ComboBox, ROLE.Slider, ROLE.ProgressBar, ROLE.Indicator, ROLE.Chart}
 NAMED = {*WITH_VALUE, ROLE.Button, ROLE.CheckBox, ROLE.StaticText, ROLE.EditableText}
-PAGES = ("talk", "sessions", "devices", "settings", "first start 1", "first start 2", "first start 3", "a past session")
+PAGES = (
+    "talk",
+    "sessions",
+    "compare",
+    "devices",
+    "settings",
+    "first start 1",
+    "first start 2",
+    "first start 3",
+    "a past session",
+    "a comparison",
+)
 
 ROW = 14  # pixels: controls whose middles are nearer than that are in one row
 
@@ -30,6 +41,7 @@ ROW = 14  # pixels: controls whose middles are nearer than that are in one row
 @pytest.fixture
 def rig(qtbot: QtBot, tmp_path: Path) -> Iterator[Rig]:
     write_sessions(tmp_path / "sessions")
+    write_run(tmp_path / "comparisons" / "2026-12-07 12-00-00.000000")
     rig = Rig(tmp_path, listening=Listening.HOLD)
     yield rig
     rig.close()
@@ -47,6 +59,11 @@ def go(rig: Rig, page: str, snapshot: Snapshot) -> None:
         rig.settle()
         rig.window.sessions.replay.pause()
         rig.window.sessions.replay.seek.setValue(40)
+    elif page == "a comparison":
+        rig.window.go_to(PAGES.index("compare"))
+        rig.settle()
+        choice = rig.window.compare.choice
+        choice.asked.emit(list(choice.all_groups()[0].candidates))
     else:
         rig.window.go_to(PAGES.index(page))
     rig.settle()

@@ -79,7 +79,7 @@ def test_any_logs_can_be_looked_at(sessions: list[list[UnitRecord]]) -> None:
     for nearer in (True, True, False, False):
         model.zoom(nearer)
         model.move(3)
-        assert len(words.rows(model)) == 4 + len(model.stages)
+        assert len(words.rows(model)) == 5 + len(model.stages)
         assert words.told(model) if any(sessions) else not words.told(model) or model.chosen_s is not None
 
 

@@ -20,7 +20,7 @@ from tests.window.rig import Rig
 @pytest.fixture
 def rig(qtbot: QtBot, tmp_path: Path) -> Iterator[Rig]:
     rig = Rig(tmp_path)
-    rig.window.go_to(2)
+    rig.window.go_to(3)
     rig.settle()
     rig.conversation.took()
     yield rig

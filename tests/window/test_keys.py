@@ -82,7 +82,7 @@ def test_the_keys_act_from_the_transcript_and_from_other_pages(rig: Rig) -> None
     rig.click(SPACE)
     rig.click(ESCAPE)
     assert rig.conversation.took() == [("hold", True), ("hold", False), ("stop_speaking",)]
-    rig.window.go_to(2)
+    rig.window.go_to(3)
     rig.window.tabs.setFocus()
     rig.click(SPACE)
     rig.click(ESCAPE)
@@ -138,7 +138,7 @@ def test_without_a_conversation_only_mute_acts(rig: Rig, phase: Phase) -> None:
 
 
 def test_keys_are_rebound_in_settings(rig: Rig) -> None:
-    rig.window.go_to(3)
+    rig.window.go_to(4)
     edit = rig.window.settings.keys["stop_key"]
     edit.setKeySequence(QKeySequence("F9"))
     edit.editingFinished.emit()
@@ -155,7 +155,7 @@ def test_keys_are_rebound_in_settings(rig: Rig) -> None:
 
 @pytest.mark.parametrize("taken", ["Ctrl+M", "Tab", "Return", "Left", "Ctrl+1"])
 def test_a_key_that_is_taken_is_refused_and_the_old_one_stays(rig: Rig, taken: str) -> None:
-    rig.window.go_to(3)
+    rig.window.go_to(4)
     edit = rig.window.settings.keys["stop_key"]
     edit.setKeySequence(QKeySequence(taken))
     edit.editingFinished.emit()

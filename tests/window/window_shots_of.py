@@ -8,11 +8,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 
+from app.demo.comparing import Comparing
 from app.live.settings import Theme
-from app.live.snapshot import Snapshot, Trial
+from app.live.snapshot import Progress, Snapshot, Trial
 from app.window.crash import Crash, CrashDialog, describe
 from tests.window import scenes
-from tests.window.rig import Rig, write_sessions
+from tests.window.rig import Rig, write_run, write_sessions
 
 USUAL, SMALL = (1180, 760), (900, 600)
 
@@ -52,6 +53,35 @@ def replay(rig: Rig) -> None:
     rig.settle()
     rig.window.sessions.replay.pause()
     rig.window.sessions.replay.seek.setValue(55)
+
+
+def compare(rig: Rig) -> None:
+    rig.settle()
+    rig.window.compare.choice.list.itemActivated.emit(rig.window.compare.choice.list.topLevelItem(0), 0)
+    rig.settle()
+    page = rig.window.compare.view
+    page.meters.show_playing(0, 9_300_000_000)
+
+
+def compare_from_below(rig: Rig) -> None:
+    compare(rig)
+    rig.window.compare.view.everything.setChecked(True)
+    rig.window.compare.view.body.adjustSize()
+    rig.settle()
+    bar = rig.window.compare.view.verticalScrollBar()
+    bar.setValue(bar.maximum())
+
+
+def compare_nearer(rig: Rig) -> None:
+    compare(rig)
+    rig.window.compare.view.meters.zoom(nearer=True)
+
+
+def comparing(rig: Rig) -> None:
+    told = Progress("library, 2 of 3", 0.47, "6 seconds held, in real time")
+    rig.settle()
+    rig.window.compare.course.state = Comparing(told)
+    rig.window.compare.tick()
 
 
 def crash(rig: Rig) -> None:
@@ -98,11 +128,17 @@ SHOTS: dict[str, tuple[Prepare, tuple[int, int]]] = {
     "sessions": (page(1, Snapshot()), USUAL),
     "sessions-replay": (page(1, Snapshot(), replay), USUAL),
     "sessions-small": (page(1, Snapshot()), SMALL),
-    "devices": (page(2, scenes.talking()), USUAL),
-    "devices-test": (page(2, OPEN, echo_found), USUAL),
-    "devices-small": (page(2, Snapshot()), SMALL),
-    "settings": (page(3, Snapshot()), USUAL),
-    "settings-small": (page(3, Snapshot()), SMALL),
+    "compare": (page(2, Snapshot()), USUAL),
+    "compare-running": (page(2, Snapshot(), comparing), USUAL),
+    "compare-view": (page(2, Snapshot(), compare), USUAL),
+    "compare-nearer": (page(2, Snapshot(), compare_nearer), USUAL),
+    "compare-below": (page(2, Snapshot(), compare_from_below), USUAL),
+    "compare-small": (page(2, Snapshot(), compare), SMALL),
+    "devices": (page(3, scenes.talking()), USUAL),
+    "devices-test": (page(3, OPEN, echo_found), USUAL),
+    "devices-small": (page(3, Snapshot()), SMALL),
+    "settings": (page(4, Snapshot()), USUAL),
+    "settings-small": (page(4, Snapshot()), SMALL),
     "crash": (crash, USUAL),
     "first-what": (first_start(0, Snapshot()), USUAL),
     "first-sound": (first_start(1, OPEN), USUAL),
@@ -121,6 +157,7 @@ def main(out: str, look: str, scale: str, *only: str) -> int:
                 continue
             home = Path(tempfile.mkdtemp(dir=folder))
             write_sessions(home / "sessions")
+            write_run(home / "comparisons" / "2026-12-07 12-00-00.000000")
             rig = Rig(home, theme=Theme(look))
             show(rig)
             shoot(rig, Path(out) / f"{name}-{look}-{scale}00.png", size)
