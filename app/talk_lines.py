@@ -36,6 +36,7 @@ class TalkLines:
         self._units_shown = self._lines_shown = -1
         self._faults = 0
         self._devices = ""
+        self._recorded = Snapshot()  # while it was recorded, which may end before the session
 
     def show(self, now: Snapshot) -> None:
         """Say what is new since the snapshot before."""
@@ -43,6 +44,9 @@ class TalkLines:
         if now.log != before.log:  # another session
             self._units_shown = self._lines_shown = -1
             self._faults = 0
+            self._recorded = now
+        if now.recording is not None:
+            self._recorded = now
         self._wait(now)
         if now.phase is not before.phase or now.message != before.message:
             self._tell_state(now, before)
@@ -57,7 +61,7 @@ class TalkLines:
         last = self._before
         if last.figures is not None:
             self._say("\n" + summary(last.figures) + "\n")
-        for name, path in (("log", last.log), ("recording", last.recording)):
+        for name, path in (("log", last.log), ("recording", self._recorded.recording)):
             if path is not None:
                 self._say(f"{name:9s} {printable(str(path))}")
 

@@ -133,7 +133,7 @@ def live_session(
     *,
     clock: Clock,
     watch: Callable[[Runtime], Runtime],
-    tell: Callable[[str], None],
+    lose: Callable[..., None],
 ) -> Iterator[Opened]:
     """Put a live session together, and close its log and recording when it ends, however it ends.
 
@@ -144,7 +144,7 @@ def live_session(
         folder: Takes the session's files.
         clock: The session's time, and the sound's.
         watch: Wraps the runtime.
-        tell: Takes a line for whoever watches.
+        lose: Takes a line that says what the session goes on without, and the snapshot's fields that change by it.
     """
     model = built.model
     sound.pump()  # the voice takes up its speaker, whose lead the header states
@@ -158,13 +158,14 @@ def live_session(
     }
     first = header(built, audio, more)
 
-    def lost(why: Exception) -> None:
-        tell(str(why))
-
     built.arena.reset(Lifetime.TURN)  # of the session before
-    writer = LogWriter(folder / LOG, first, transcript=settings.log_transcript, on_lost=lost)
+    writer = LogWriter(folder / LOG, first, transcript=settings.log_transcript, on_lost=lambda why: lose(str(why)))
     with writer:
-        recording = StereoRecording(folder / RECORDING, model.input_rate_hz, lost) if settings.record else None
+        recording = None
+        if settings.record:
+            recording = StereoRecording(
+                folder / RECORDING, model.input_rate_hz, lambda why: lose(str(why), recording=None)
+            )
         session = Session(
             model,
             watch(EagerRuntime(built.runtime, clock)),

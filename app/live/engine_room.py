@@ -44,7 +44,7 @@ class OpenSession(Protocol):
         folder: Path,
         *,
         watch: Callable[[Runtime], Runtime],
-        tell: Callable[[str], None],
+        lose: Callable[..., None],
     ) -> AbstractContextManager[Opened]: ...
 
 
@@ -164,12 +164,13 @@ class EngineRoom:
         def watch(runtime: Runtime) -> Runtime:
             return WatchedRuntime(runtime, board, makes.clock, check)
 
-        def tell(line: str) -> None:
-            publish(message=line)
+        def lose(line: str, **changes: Any) -> None:
+            publish(**changes)
+            talk.fault(line)
 
         with (
             session_folder(makes.sessions) as folder,
-            makes.session(built, sound, settings, folder, watch=watch, tell=tell) as opened,
+            makes.session(built, sound, settings, folder, watch=watch, lose=lose) as opened,
         ):
             talk = Talk(opened, sound, board, makes.clock, makes.calm, publish, check)
             self.board, self.talk, self.opened = board, talk, opened

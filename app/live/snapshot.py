@@ -190,7 +190,7 @@ class Snapshot:
         microphone: The capture stream.
         speaker: The playout stream.
         log: The log's file; None before a session.
-        recording: The file that both sides are recorded to; None where they are not.
+        recording: The file that both sides are recorded to; None where they are not, or no longer.
         trial: How trying the devices stands; None where they are not being tried.
         listened: The recording that is listened to; None where none is.
     """

@@ -77,6 +77,13 @@ class Talk:
         """Devices were asked for and could not be had [control]: the session pauses."""
         self._troubles.append(message)
 
+    def fault(self, message: str, at_ns: int | None = None) -> None:
+        """Something went wrong, now or at another moment, and the session goes on."""
+        at_ns = self._clock.now_ns() if at_ns is None else at_ns
+        fault = Fault(index=None, at_ns=self._at(at_ns), stage=None, message=message)
+        self._write(fault)
+        self._board.fault(fault)
+
     def run(self) -> None:
         """Talk until `check` raises."""
         model = self.session.model
@@ -109,7 +116,7 @@ class Talk:
         board.take(unit)
         board.wait_for(*self._span(session.next_index))
         if board.told.figures and (message := self._growth.grown(board.told.figures)):
-            self._fault(message, self._clock.now_ns())
+            self.fault(message)
         self._calm.collect()
 
     def _span(self, index: int) -> tuple[int, int, int]:
@@ -125,7 +132,7 @@ class Talk:
                     self._note(event)
                     self._pause(event.message)
                 case Happening.FAULT:
-                    self._fault(_about(event), event.at_ns)
+                    self.fault(_about(event), event.at_ns)
                 case Happening.WARNING:
                     self._note(event)
                     self._publish(message=event.message)
@@ -157,11 +164,6 @@ class Talk:
         stream = self._sound.speaker if event.side is Side.SPEAKER else self._sound.microphone
         name = stream.device if event.side and stream.device else str(event.side or "sound")
         self._write(Device(at_ns=self._at(event.at_ns), name=name, message=event.message))
-
-    def _fault(self, message: str, at_ns: int) -> None:
-        fault = Fault(index=None, at_ns=self._at(at_ns), stage=None, message=message)
-        self._write(fault)
-        self._board.fault(fault)
 
     def _write(self, record: Any) -> None:
         self._log.write(record)

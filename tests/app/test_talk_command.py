@@ -258,6 +258,19 @@ def test_another_session_begins_anew() -> None:
     assert said.said[-1].endswith(" b")
 
 
+def test_a_recording_that_came_to_an_end_is_named_all_the_same_and_anothers_is_not() -> None:
+    said = Said()
+    first = Snapshot(phase=Phase.TALKING, log=Path("a"), recording=Path("a.wav"))
+    said.show(first)
+    said.show(replace(first, recording=None))
+    said.said.clear()
+    said.lines.conclude()
+    assert said.said[-1].endswith(" a.wav")
+    said.show(replace(first, log=Path("b"), recording=None))
+    said.lines.conclude()
+    assert said.said[-1].endswith(" b")
+
+
 # --- the loop --------------------------------------------------------------------------------------------------------
 
 

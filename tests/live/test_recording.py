@@ -10,10 +10,18 @@ from hypothesis import strategies as some
 
 from app.live import recording as module
 from app.live.recording import StereoRecording
+from app.live.snapshot import Phase
 from engine.errors import NoRoom
+from engine.timing import Fault, LogWriter
+from tests.audio.fake_backend import MIC
 from tests.fakes import tone
+from tests.live.bench import Bench
 
 RATE_HZ = 16_000
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def begun(path: Path) -> StereoRecording:
@@ -69,10 +77,6 @@ def test_a_full_disk_costs_the_recording_and_is_said_once(tmp_path: Path, monkey
     lost: list[NoRoom] = []
     recording = StereoRecording(tmp_path / "r.wav", RATE_HZ, lost.append)
     recording.write(tone(1, RATE_HZ), tone(1, RATE_HZ))
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr(StereoRecording, "_put", full)
     for _ in range(3):
         recording.write(tone(1, RATE_HZ), tone(1, RATE_HZ))
@@ -99,3 +103,45 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(NoRoom):
         begun(tmp_path / "r.wav")
     assert (tmp_path / "r.wav").read_text() == "another's"
+
+
+# --- in a session ----------------------------------------------------------------------------------------------------
+
+
+def test_a_recording_that_is_lost_is_no_longer_said_to_go_on_and_why_outlasts_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path)
+    bench.settings.change(record=True)
+    polled = bench.watch(until_s=11)
+    bench.clock.at(4.5, lambda: monkeypatch.setattr(StereoRecording, "_put", full))
+    bench.clock.at(6, lambda: bench.backend.unplug(MIC))
+    bench.clock.at(7, lambda: bench.backend.present.append(MIC))
+    bench.clock.at(7.1, bench.conversation.rescan)
+    talked = bench.talk(10)
+    at = {second: next(snapshot for when, snapshot in polled if when >= second) for second in (4, 6, 9)}
+    assert at[4].recording == bench.logs[0].with_name("recording.wav")
+    assert at[6].recording is at[9].recording is None
+    assert at[9].phase is talked.phase is Phase.TALKING
+    for snapshot in (at[6], at[9], bench.snapshot):
+        assert sum("the recording takes no more" in fault.message for fault in snapshot.faults) == 1
+    assert any(isinstance(record, Fault) and "recording" in record.message for record in bench.records())
+
+
+def test_a_log_that_is_lost_is_a_fault_that_stays_in_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    bench.clock.at(3.5, lambda: monkeypatch.setattr(LogWriter, "_append", full))
+    talked = bench.talk(8)
+    assert [fault.message.count("takes no more lines") for fault in talked.faults] == [1]
+    assert talked.figures is not None
+    assert talked.figures.faults == 1
+
+
+def test_a_recording_whose_last_second_finds_no_room_is_said_though_the_session_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path)
+    bench.settings.change(record=True)
+    bench.clock.at(5.9, lambda: monkeypatch.setattr(StereoRecording, "_put", full))
+    bench.talk(5.95)
+    assert [fault.message.count("the recording takes no more") for fault in bench.snapshot.faults] == [1]
