@@ -1,7 +1,8 @@
 """What the app asks of a sound library: list devices, open a stream, start over.
 
 `portaudio` answers; tests have another. Knows no clock, no session and no resampling. Callbacks are entered by
-[audio]; all else by one control thread at a time, never by a callback.
+[audio]; all else by one control thread at a time, never by a callback. A close that hangs is left behind on a thread
+of its own: other devices can be opened beside it, but the library cannot start over beneath it.
 """
 
 from collections.abc import Callable
@@ -93,6 +94,6 @@ class Backend(Protocol):
         """Let the library look for devices again; every stream must be closed.
 
         Raises:
-            CadenceError: The library does not work any more.
+            CadenceError: The library does not work any more, or a stream's close hangs.
         """
         ...

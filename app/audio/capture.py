@@ -1,7 +1,7 @@
 """An open microphone: its callback copies, counts and returns; the engine finds the samples on its tape.
 
 Several channels are mixed down by their mean, which cannot clip. Knows no session and no model. `_block` is entered by
-[audio], the constructor and `close` by [control], all else by [engine].
+[audio], the constructor, `start` and `close` by [control], all else by [engine].
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ MOST_LAG_NS = NS
 
 
 class Microphone:
-    """A microphone that hears.
+    """A microphone that hears once it is started.
 
     Args:
         backend: Opens it.
@@ -27,7 +27,7 @@ class Microphone:
         clock: The session's.
 
     Raises:
-        CadenceError: It does not open, or does not start.
+        CadenceError: It does not open.
     """
 
     def __init__(self, backend: Backend, device: AudioDevice, clock: Clock) -> None:
@@ -40,6 +40,14 @@ class Microphone:
         self.tape = Tape(self.stream.rate_hz)
         self._mono = np.empty(self.stream.rate_hz, np.float32)
         self.started_ns = clock.now_ns()
+
+    def start(self) -> None:
+        """Let callbacks come [control].
+
+        Raises:
+            CadenceError: It cannot; it is still to be closed.
+        """
+        self.started_ns = self._clock.now_ns()
         self.stream.start()
 
     @property

@@ -25,7 +25,7 @@ class DeviceChoice:
     """What a user chose and settings keep.
 
     Args:
-        name: The device's; empty: follow whatever is the system's default, now and after every change.
+        name: The device's; empty: follow the system's default, as it is whenever devices are looked for.
         api: Its host API.
     """
 
@@ -51,9 +51,7 @@ class AudioDevice:
         outputs: Channels that it sounds.
         rate_hz: Its own rate.
         low_input_latency_s: The lowest that it offers; zero where it does not hear.
-        high_input_latency_s: What it calls robust.
         low_output_latency_s: Likewise, where it sounds.
-        high_output_latency_s: Likewise.
     """
 
     name: str
@@ -62,9 +60,7 @@ class AudioDevice:
     outputs: int
     rate_hz: int
     low_input_latency_s: float = 0.0
-    high_input_latency_s: float = 0.0
     low_output_latency_s: float = 0.0
-    high_output_latency_s: float = 0.0
 
     @property
     def choice(self) -> DeviceChoice:

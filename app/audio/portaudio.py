@@ -7,7 +7,7 @@ imported where it is first asked for, since a Linux wheel carries none and the i
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,9 @@ MOST_AWAY_S = 5.0  # a block that is told to lie further off than this comes fro
 
 class PortAudio:
     """The sound cards of this machine."""
+
+    def __init__(self) -> None:
+        self._open: set[Stream] = set()  # a close that hangs leaves its stream here
 
     def devices(self) -> Devices:
         library = _library()
@@ -51,16 +54,14 @@ class PortAudio:
         )
 
     def open(self, request: StreamRequest, callback: BlockCallback) -> Stream:
-        library = _library()
-        listed = _named(library.query_hostapis(), library.query_devices())
         device = request.device
-        numbers = [number for number, there in enumerate(listed) if there.choice == device.choice]
+        numbers = [number for number, there in enumerate(self.devices().all) if there.choice == device.choice]
         if not numbers:
             raise CadenceError(
                 f"the {request.direction} '{device.name}' is not there any more", "", "look for devices again"
             )
         try:
-            return _PortAudioStream(library, numbers[0], request, callback)
+            stream = _PortAudioStream(_library(), numbers[0], request, callback, self._open.discard)
         except Exception as error:  # noqa: BLE001  as above
             raise CadenceError(
                 f"the {request.direction} '{device.name}' ({device.api}) does not open at {request.rate_hz} Hz with "
@@ -68,8 +69,14 @@ class PortAudio:
                 "a device that opens",
                 "close what else uses it, or choose another",
             ) from None
+        self._open.add(stream)
+        return stream
 
     def start_over(self) -> None:
+        if self._open:
+            raise CadenceError(
+                "the sound driver hangs and cannot be started again", "", "end the program and start it anew"
+            )
         library = _library()
         try:
             with suppress(library.PortAudioError):  # it was not running: all the better
@@ -82,9 +89,17 @@ class PortAudio:
 class _PortAudioStream:
     """One open stream of sounddevice's."""
 
-    def __init__(self, library: Any, number: int, request: StreamRequest, callback: BlockCallback) -> None:
+    def __init__(
+        self,
+        library: Any,
+        number: int,
+        request: StreamRequest,
+        callback: BlockCallback,
+        on_closed: Callable[[Stream], None],
+    ) -> None:
         hears = request.direction is Direction.INPUT
         self._callback: BlockCallback | None = callback
+        self._on_closed = on_closed
 
         def block(data: Any, _: int, time: Any, status: Any) -> None:
             """As the driver calls it [audio]."""
@@ -130,6 +145,7 @@ class _PortAudioStream:
             with suppress(Exception):  # a device that is gone cannot be closed in good order
                 end()
         self._callback = None  # sounddevice's stream is a circle that waits for the collector, and this holds megabytes
+        self._on_closed(self)
 
 
 def _named(apis: Iterable[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[AudioDevice]:
@@ -148,9 +164,7 @@ def _named(apis: Iterable[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]
                 outputs=int(device["max_output_channels"]),
                 rate_hz=round(device["default_samplerate"]),
                 low_input_latency_s=max(0.0, float(device["default_low_input_latency"])),
-                high_input_latency_s=max(0.0, float(device.get("default_high_input_latency", 0.0))),
                 low_output_latency_s=max(0.0, float(device["default_low_output_latency"])),
-                high_output_latency_s=max(0.0, float(device.get("default_high_output_latency", 0.0))),
             )
         )
     return listed

@@ -5,7 +5,7 @@ both may be the same in a program without a window. [any] may be called by any, 
 Knows no model and no session.
 """
 
-from collections.abc import Sequence
+from typing import TypeVar
 
 from app.audio.backend import Backend
 from app.audio.capture import Microphone
@@ -32,6 +32,8 @@ from engine.errors import CadenceError
 
 CLOSE_S = 2.0
 
+AnyStream = TypeVar("AnyStream", Microphone, Speaker)
+
 
 class Sound:
     """A microphone and a speaker at their own rates, kept to the session's clock and the model's rates.
@@ -53,7 +55,6 @@ class Sound:
         self._hearing = Hearing(input_rate_hz, clock, self.voice)
         self._tidings = Tidings()
         self._volume = 1.0
-        self._stuck = False  # whether a driver hung at closing: the library cannot be started over any more
         # [control] writes, all read
         self._microphone: Microphone | None = None
         self._speaker: Speaker | None = None
@@ -74,7 +75,7 @@ class Sound:
             self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
         try:
             self._open(settings)
-        except CadenceError:
+        except BaseException:
             self.close()
             raise
 
@@ -86,21 +87,21 @@ class Sound:
         """
         returns = not self._stands(Side.MICROPHONE, self._microphone) or not self._stands(Side.SPEAKER, self._speaker)
         self.close()
-        if self._stuck:
-            raise CadenceError(
-                "the sound driver hangs and cannot be started again", "", "end the program and start it anew"
-            )
         self._backend.start_over()
         self.open(settings)
         if returns:
             self._tidings.tell(Happening.RETURNED, None, self._what_is_open(), self._clock.now_ns())
         return self._backend.devices()
 
-    def close(self) -> None:
-        """Close both devices, within two seconds; a driver that hangs is left behind and said."""
-        streams = [self._microphone, self._speaker]
+    def close(self) -> str:
+        """Close both devices, within two seconds.
+
+        Returns:
+            Empty; or one line, where the driver hangs and was left behind.
+        """
+        streams = [self._speaker, self._microphone]  # what sounds first: the other may hang
         self._microphone = self._speaker = None
-        self._give_back(streams)
+        return self._give_back(*streams)
 
     def _open(self, settings: SoundSettings) -> None:
         before = self._backend.devices()
@@ -109,16 +110,17 @@ class Sound:
         microphone, speaker = self._microphone, self._speaker
         if heard is not None and not self._stands(Side.MICROPHONE, microphone, heard):
             self._microphone = None
-            self._give_back([microphone])
-            self._microphone = Microphone(self._backend, heard, self._clock)
+            self._give_back(microphone)
+            self._microphone = self._started(Microphone(self._backend, heard, self._clock))
         latency_s = settings.output_latency_s
         if not self._stands(Side.SPEAKER, speaker, sounded) or (speaker and speaker.asked_latency_s != latency_s):
             self._speaker = None
-            self._give_back([speaker])
+            self._give_back(speaker)
             # A headset may have changed its mind about the speaker when its microphone opened: it is asked again.
             sounds_now = self._backend.devices().find(settings.speaker, Direction.OUTPUT)
-            self._speaker = Speaker(self._backend, sounds_now, self._clock, latency_s=latency_s, volume=self._volume)
-            self._warn_of_lower_rate(sounded, self._speaker)
+            opened = Speaker(self._backend, sounds_now, self._clock, latency_s=latency_s, volume=self._volume)
+            self._speaker = self._started(opened)
+            self._warn_of_lower_rate(sounded, opened)
 
     def _stands(self, side: Side, stream: Microphone | Speaker | None, device: AudioDevice | None = None) -> bool:
         """Whether a stream is open, not lost, and of `device` where one is given."""
@@ -135,15 +137,20 @@ class Sound:
                 self._clock.now_ns(),
             )
 
-    def _give_back(self, streams: Sequence[Microphone | Speaker | None]) -> None:
-        if not within(self._close_s, [stream.close for stream in streams if stream is not None]):
-            self._stuck = True
-            self._tidings.tell(
-                Happening.WARNING,
-                None,
-                f"the sound driver did not let go within {self._close_s:g} s and was left behind",
-                self._clock.now_ns(),
-            )
+    def _started(self, stream: AnyStream) -> AnyStream:
+        try:
+            stream.start()
+        except BaseException:
+            self._give_back(stream)
+            raise
+        return stream
+
+    def _give_back(self, *streams: Microphone | Speaker | None) -> str:
+        if within(self._close_s, [stream.close for stream in streams if stream is not None]):
+            return ""
+        line = f"the sound driver did not let go within {self._close_s:g} s and was left behind"
+        self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
+        return line
 
     def _what_is_open(self) -> str:
         names = [stream.device.name for stream in (self._microphone, self._speaker) if stream is not None]

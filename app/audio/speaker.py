@@ -1,8 +1,8 @@
 """An open speaker: its callback asks the playout what sounds, copies it to every channel, counts and returns.
 
 What really sounded, at the volume that it had, is kept on a tape: the canceller's reference and a recording's second
-side. Knows no session and no model. `_block` is entered by [audio], the constructor and `close` by [control], all else
-by [engine].
+side. Knows no session and no model. `_block` is entered by [audio], the constructor, `start` and `close` by [control],
+all else by [engine].
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ LOOKS = 60
 
 
 class Speaker:
-    """A speaker that sounds.
+    """A speaker that sounds once it is started.
 
     Args:
         backend: Opens it.
@@ -35,7 +35,7 @@ class Speaker:
         volume: 0 to 1.
 
     Raises:
-        CadenceError: It does not open, or does not start.
+        CadenceError: It does not open.
     """
 
     def __init__(
@@ -55,6 +55,14 @@ class Speaker:
         self.playout = Playout(self.stream.rate_hz)
         self._mono = np.empty(self.stream.rate_hz, np.float32)
         self.started_ns = clock.now_ns()
+
+    def start(self) -> None:
+        """Let callbacks come [control].
+
+        Raises:
+            CadenceError: It cannot; it is still to be closed.
+        """
+        self.started_ns = self._clock.now_ns()
         self.stream.start()
 
     @property

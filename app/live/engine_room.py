@@ -29,7 +29,8 @@ from engine.errors import CadenceError
 from engine.models.registry import Built
 from engine.runtime import Runtime
 
-CLOSE_S = 1.0  # that closing devices may take before it goes on without
+OPEN_S = 10.0  # that opening devices may take: a wireless headset changes its ways in two or three
+CLOSE_S = 1.0  # that closing them may take before it goes on without
 WAIT_NS = NS // 100
 
 
@@ -192,21 +193,31 @@ class EngineRoom:
         """Devices, open for as long as the block lasts."""
         sound = self._makes.sound(input_hz, output_hz)
         self._ears.adopt(sound, settings.listening)
+        opening = self._equipment.open(sound, settings.sound)
         try:
-            self._await(self._equipment.open(sound, settings.sound), check)
+            self._await(opening, OPEN_S, check)
             yield sound
+        except _TooLong:
+            raise CadenceError(
+                f"the sound driver has not opened its devices within {OPEN_S:g} s",
+                "",
+                "connect them anew or choose others; where that does not help, end the program and start it anew",
+            ) from None
         finally:
+            opening.cancel()  # one that has not begun is not wanted any more
             self._ears.adopt(None, settings.listening)
-            limit_ns = self._makes.clock.now_ns() + round(CLOSE_S * NS)
-            with suppress(Halted):
-                self._await(self._equipment.close(sound), lambda: self._until(limit_ns))
+            with suppress(_TooLong):
+                self._await(self._equipment.close(sound), CLOSE_S)
 
-    def _await(self, opening: Opening, check: Callable[[], None]) -> None:
+    def _await(self, opening: Opening, most_s: float, check: Callable[[], None] = lambda: None) -> None:
+        limit_ns = self._makes.clock.now_ns() + round(most_s * NS)
         while not opening.done():
             check()
+            if self._makes.clock.now_ns() >= limit_ns:
+                raise _TooLong
             self._makes.clock.sleep_until_ns(self._makes.clock.now_ns() + WAIT_NS)
         opening.result()
 
-    def _until(self, limit_ns: int) -> None:
-        if self._makes.clock.now_ns() >= limit_ns:
-            raise Halted
+
+class _TooLong(Exception):
+    """Devices were not opened or closed in time."""

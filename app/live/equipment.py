@@ -44,7 +44,7 @@ class Equipment:
         self._control.post(self._look)
 
     def open(self, sound: Sound, settings: SoundSettings) -> Opening:
-        """Open what settings name; what fails is the result's."""
+        """Open what settings name; what fails is the result's. Cancelled before it begins, it opens nothing."""
 
         def do() -> None:
             self.sound, self._asked = sound, settings
@@ -54,12 +54,14 @@ class Equipment:
         return self._control.call(do)
 
     def close(self, sound: Sound) -> Opening:
-        """Close what was opened."""
+        """Close what was opened; of a driver that hangs the user is told."""
 
         def do() -> None:
-            sound.close()
+            line = sound.close()
             if self.sound is sound:
                 self.sound = None
+            if line:
+                self._say(line)
 
         return self._control.call(do)
 

@@ -18,7 +18,7 @@ class Worker(Protocol):
     """Somewhere to have things done."""
 
     def call(self, job: Callable[[], Result]) -> "Future[Result]":
-        """Have a job done after those before it; what it raises is its future's."""
+        """Have a job done after those before it; what it raises is its future's, which can be cancelled until then."""
         ...
 
     def post(self, job: Callable[[], None]) -> None:
@@ -47,6 +47,8 @@ class ThreadWorker:
         future: Future[Result] = Future()
 
         def fulfil() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
             try:
                 future.set_result(job())
             except BaseException as error:  # noqa: BLE001  whatever it is, it is for whoever asks

@@ -6,7 +6,7 @@ a driver would: a microphone's block once it is whole, a speaker's as much ahead
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Event
+from threading import Event, Thread, current_thread
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Behaviour:
         burst: Blocks that come together.
         flags: Whether every block is flagged.
         hangs: Closing does, until this is set.
+        starts: Whether its streams start.
         loses: Frames that the driver drops without a word before the block at this second: (second, frames).
         falls_to_hz: The rate that it falls to when a microphone opens.
         tells_more_ms: What it adds, at a second of the true clock, to how far away it tells a block to be.
@@ -54,6 +55,7 @@ class Behaviour:
     burst: int = 1
     flags: bool = False
     hangs: Event | None = None
+    starts: bool = True
     loses: list[tuple[float, int]] = field(default_factory=list)
     falls_to_hz: int | None = None
     tells_more_ms: Callable[[float], float] = lambda seconds: 0.0
@@ -105,7 +107,9 @@ class FakeBackend:
         return stream
 
     def start_over(self) -> None:
-        assert not self.open_streams, "the library starts over with streams open"
+        assert all(stream.closed_by for stream in self.open_streams), "the library starts over with streams open"
+        if self.open_streams:
+            raise CadenceError("the driver hangs")
         self.starts_over += 1
         self.listed = list(self.present)
 
@@ -144,6 +148,7 @@ class FakeStream:
         self.frames = 0  # handed over
         self.lost_frames = 0
         self.unplugged = self.closed = self.ended = False
+        self.closed_by: Thread | None = None
         self.sounded: list[NDArray[np.float32]] = []  # [frames, channels]
 
     @property
@@ -160,9 +165,12 @@ class FakeStream:
         return np.concatenate([np.zeros((0, self.channels), np.float32), *self.sounded])
 
     def start(self) -> None:
+        if not self.behaviour.starts:
+            raise CadenceError(f"'{self.request.device.name}' does not start")
         self.started_ns = self._clock.now_ns()
 
     def close(self) -> None:
+        self.closed_by = current_thread()
         if self.behaviour.hangs is not None:
             self.behaviour.hangs.wait()
         self.closed = True

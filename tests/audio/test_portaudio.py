@@ -192,6 +192,30 @@ def test_a_stream_that_does_not_start_says_why(library):
         stream.start()
 
 
+def test_the_library_does_not_start_over_while_a_stream_is_open_or_hangs_in_its_close(library):
+    backend = PortAudio()
+    stream = backend.open(heard_by(backend.devices().all[0]), ignore)
+    for _ in range(2):
+        with pytest.raises(CadenceError, match=r"hangs.*start it anew"):
+            backend.start_over()
+        assert library.did == []
+        stream.close()
+        backend.start_over()
+        library.did.clear()
+        stream = backend.open(heard_by(backend.devices().all[0]), ignore)
+
+
+def test_a_library_that_fails_while_a_device_is_looked_for_is_one_line(library):
+    headset = PortAudio().devices().all[0]
+
+    def fail():
+        raise PortAudioError("PortAudio not initialized")
+
+    library.query_devices = fail
+    with pytest.raises(CadenceError, match="PortAudio cannot be used"):
+        PortAudio().open(heard_by(headset), ignore)
+
+
 def test_starting_over_ends_the_library_and_begins_it_anew_whether_or_not_it_ran(library):
     PortAudio().start_over()
     library.runs = False

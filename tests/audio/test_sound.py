@@ -702,9 +702,47 @@ def test_a_driver_that_hangs_is_left_behind_at_the_deadline_and_said():
     with pytest.raises(CadenceError, match="hangs"):
         talk.sound.rescan(talk.settings)
     assert talk.backend.starts_over == 0
+    assert [stream.request.device for stream in talk.backend.open_streams] == [MIC]
     release.set()
     for thread in closing_threads():
         thread.join()
+    talk.sound.rescan(talk.settings)
+    talk.backend.of(MIC).hangs = None
+    talk.sound.close()
+    assert talk.backend.open_streams == []
+
+
+def test_what_sounds_is_closed_first_and_both_by_one_thread():
+    talk, closed = Talk(), []
+    talk.sound.close()
+    closed = sorted(talk.backend.streams, key=lambda stream: stream.hears)
+    assert closed[0].closed_by is closed[1].closed_by is not None
+    release = threading.Event()
+    other = Talk(close_s=0.05, prepare=hears(SPEAKER, clicks, hangs=release))
+    other.sound.close()
+    assert {stream.request.device.name for stream in other.backend.open_streams} == {MIC.name, SPEAKER.name}
+    release.set()
+    for thread in closing_threads():
+        thread.join()
+    assert other.backend.open_streams == []
+
+
+@pytest.mark.parametrize("device", [MIC, SPEAKER])
+def test_a_device_that_does_not_start_is_said_and_left_closed(device):
+    def prepare(backend):
+        backend.of(device).starts = False
+
+    talk = Talk.__new__(Talk)
+    with pytest.raises(CadenceError, match=f"'{device.name}' does not start"):
+        talk.__init__(prepare=prepare)
+    assert talk.backend.streams
+    assert talk.backend.open_streams == []
+    assert talk.sound.microphone == talk.sound.speaker == NO_STREAM
+    talk.backend.of(device).starts = True
+    talk.sound.rescan(talk.settings)
+    talk.begin()
+    talk.run(2)
+    assert talk.messages == [(Happening.RETURNED, None)]
 
 
 def test_ten_openings_leave_nothing_open_and_no_thread():

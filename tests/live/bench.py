@@ -5,6 +5,8 @@ happens then, on whatever thread would be at work.
 """
 
 import json
+import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -15,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app import wiring
-from app.audio.sound import Sound
+from app.audio.sound import CLOSE_S, Sound
 from app.live.calm import Calm
 from app.live.conversation import LiveConversation
 from app.live.engine_room import Makes
 from app.live.settings import SettingsFile
-from app.live.snapshot import Phase, Snapshot
+from app.live.snapshot import Snapshot
+from app.live.worker import Worker
 from engine.clock import NS
 from engine.models.registry import Built
 from engine.timing import AnyRecord, End
@@ -68,10 +71,13 @@ class WorldClock:
 
 
 class HandWorker:
-    """A thread that works when a test says so; or at once, until it is held up."""
+    """A thread that works when a test says so; or at once, until it is held up.
+
+    What a job raises is told as a thread's end would tell it, which fails the test; unless it is said to be `raising`.
+    """
 
     def __init__(self, *, at_once: bool = False) -> None:
-        self.at_once, self.ends = at_once, True
+        self.at_once, self.ends, self.raising = at_once, True, False
         self.jobs: list[Callable[[], object]] = []
         self.raised: list[Exception] = []
 
@@ -84,6 +90,8 @@ class HandWorker:
         future: Future[Any] = Future()
 
         def fulfil() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
             try:
                 future.set_result(job())
             except Exception as error:  # noqa: BLE001  it is for whoever asks
@@ -101,8 +109,10 @@ class HandWorker:
             job = self.jobs.pop(0)
             try:
                 job()
-            except Exception as error:  # noqa: BLE001  a test looks at it
+            except Exception as error:  # noqa: BLE001  a test looks at it, or the hook does
                 self.raised.append(error)
+                if not self.raising:
+                    threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
 class ToldLoader:
@@ -141,9 +151,10 @@ class Bench:
     Args:
         folder: For settings and sessions.
         told: What the model does, unit by unit.
+        control: The thread that does device operations; else one that does them at once.
     """
 
-    def __init__(self, folder: Path, told: list[Told] | None = None) -> None:
+    def __init__(self, folder: Path, told: list[Told] | None = None, control: Worker | None = None) -> None:
         self.backend = FakeBackend(ManualClock(), MIC, SPEAKER)
         self.clock = WorldClock(self.backend)
         self.model, self.arena = HearingModel(self.clock, told or []), NotingArena()
@@ -151,11 +162,11 @@ class Bench:
         self.settings = SettingsFile(folder / "settings.json")
         self.folder = folder / "sessions"
         self.engine, self.control = HandWorker(), HandWorker(at_once=True)
-        self.seen: list[Phase] = []
+        self.close_s = CLOSE_S  # real ones
         makes = Makes(
             clock=self.clock,
             sound=lambda heard_hz, spoken_hz: Sound(
-                self.backend, self.clock, input_rate_hz=heard_hz, output_rate_hz=spoken_hz
+                self.backend, self.clock, input_rate_hz=heard_hz, output_rate_hz=spoken_hz, close_s=self.close_s
             ),
             loader=self.loader,  # type: ignore[arg-type]
             session=partial(wiring.live_session, clock=self.clock),
@@ -167,7 +178,7 @@ class Bench:
             makes,
             backend=self.backend,
             engine=self.engine,
-            control=self.control,
+            control=control or self.control,
             later=self.clock.later,
         )
 
@@ -181,7 +192,7 @@ class Bench:
         self.clock.at(seconds, lambda: (kept.append(self.snapshot), self.conversation.stop()))
         self.conversation.start()
         self.engine.run()
-        assert not self.engine.raised, self.engine.raised
+        assert not self.engine.raised + self.control.raised, (self.engine.raised, self.control.raised)
         return kept[0]
 
     def watch(self, every_s: float = 0.05, until_s: float = 60.0) -> list[tuple[float, Snapshot]]:

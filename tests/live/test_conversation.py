@@ -5,6 +5,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,13 @@ from app.audio.devices import DeviceChoice
 from app.audio.state import NO_STREAM, EchoMode, SoundSettings
 from app.audio.voice import Voice
 from app.live.snapshot import Listening, Phase
+from app.live.worker import ThreadWorker
 from engine.clock import NS
 from engine.errors import MissingWeights
 from engine.models.registry import Built
 from engine.step import Event, Said
 from engine.timing import Device, Fault, MemoryRecord, UnitRecord
-from tests.audio.fake_backend import MIC, SPEAKER
+from tests.audio.fake_backend import MIC, SPEAKER, FakeBackend
 from tests.fakes import Told, tone
 from tests.live.bench import Bench
 
@@ -290,6 +292,7 @@ def test_an_error_of_ours_ends_the_session_with_its_log_closed_and_is_handed_on(
         return real(built)
 
     monkeypatch.setattr(wiring, "memory_of", memory_of)
+    bench.engine.raising = True
     bench.conversation.start()
     bench.engine.run()
     assert [type(error) for error in bench.engine.raised] == [ValueError]
@@ -378,6 +381,82 @@ def test_a_lost_speaker_cuts_what_was_being_said(tmp_path: Path) -> None:
     bench.talk(12)
     assert sum(so_far.interrupted for so_far in bench.model.so_far) == 1
     assert any(isinstance(record, Device) and SPEAKER.name in record.message for record in bench.records())
+
+
+def test_a_driver_that_does_not_open_is_said_and_what_it_opens_too_late_is_closed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.control.at_once = False
+    polled = bench.watch(until_s=30, every_s=0.5)
+    bench.conversation.start()
+    bench.engine.run()
+    assert bench.snapshot.phase is Phase.FAILED
+    assert "has not opened its devices within 10 s" in bench.snapshot.message
+    assert 9 < polled[-1][0] < 12.5
+    bench.conversation.start()
+    bench.engine.run()
+    assert bench.snapshot.phase is Phase.FAILED
+    bench.control.run()
+    assert not bench.backend.streams  # neither of the two was wanted any more
+    bench.control.at_once = True
+    assert bench.talk(bench.clock.seconds + 4).phase is Phase.TALKING
+
+
+def test_what_a_driver_opens_too_late_is_closed(tmp_path: Path) -> None:
+    control, is_at_it, lets = ThreadWorker("control"), threading.Event(), threading.Event()
+    bench, real = Bench(tmp_path, control=control), FakeBackend.open
+
+    def open_late(*arguments: Any) -> Any:
+        is_at_it.set()
+        assert lets.wait(10)
+        return real(bench.backend, *arguments)
+
+    bench.backend.open = open_late  # type: ignore[method-assign]
+    bench.clock.at(1, lambda: is_at_it.wait(10))
+    bench.conversation.start()
+    bench.engine.run()
+    assert bench.snapshot.phase is Phase.FAILED
+    lets.set()
+    assert control.close(10)
+    assert len(bench.backend.streams) == 2
+    assert not bench.backend.open_streams
+
+
+def test_a_device_that_does_not_start_is_said_and_left_closed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    for device in (MIC, SPEAKER):
+        bench.backend.of(device).starts = False
+        bench.conversation.start()
+        bench.engine.run()
+        assert bench.snapshot.phase is Phase.FAILED
+        assert f"'{device.name}' does not start" in bench.snapshot.message
+        assert not bench.backend.open_streams
+        bench.conversation.rescan()
+        bench.backend.of(device).starts = True
+    bench.talk(bench.clock.seconds + 3)
+
+
+def test_a_driver_that_hangs_at_the_end_of_a_session_is_said_and_never_started_over_beneath(tmp_path: Path) -> None:
+    bench, release = Bench(tmp_path), threading.Event()
+    bench.backend.of(MIC).hangs = release
+    bench.close_s = 0.05
+    bench.clock.at(3, lambda: setattr(bench.control, "at_once", False))  # it takes longer than the engine waits for
+    bench.talk(3)
+    assert bench.snapshot.phase is Phase.IDLE
+    bench.control.run()
+    bench.control.at_once = True
+    closing = [stream.closed_by for stream in bench.backend.streams]
+    assert "did not let go" in bench.snapshot.message
+    assert [stream.request.device for stream in bench.backend.open_streams] == [MIC]
+    bench.conversation.rescan()
+    assert bench.backend.starts_over == 0
+    assert "the driver hangs" in bench.snapshot.message
+    release.set()
+    for thread in closing:
+        assert thread is not None
+        thread.join(5)
+    bench.conversation.rescan()
+    assert bench.backend.starts_over == 1
+    assert not bench.backend.open_streams
 
 
 def test_devices_are_listed_from_the_beginning_and_looked_for_again_without_a_session(tmp_path: Path) -> None:
