@@ -137,6 +137,9 @@ class Hearing:
     def _exchange(self, microphone: Microphone | None) -> None:
         """Go on with another microphone; the grid stays."""
         steady = self._steady
+        if steady is not None:
+            start = steady.position
+            self._hand_on(steady.finish(), start, self._microphone)
         self._counts = self.counts - SoundCounts(heard=steady.position if steady else 0)
         self._before = _of(microphone)
         self._microphone = microphone

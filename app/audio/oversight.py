@@ -61,13 +61,19 @@ class Oversight:
         watched = self._watched.get(side)
         return watched is not None and watched.stream is stream and watched.watchdog.lost
 
+    def zeros(self, microphone: Microphone | None) -> str:
+        """What to ask the user about a microphone that gives nothing but zeros; empty where it gives more [any]."""
+        watched = self._watched.get(Side.MICROPHONE)
+        return watched.zeros if watched is not None and watched.stream is microphone else ""
+
     def _ask_about_zeros(self, microphone: Microphone, watched: "_Watched", now_ns: int) -> None:
-        zeros = microphone.tape.silent_frames >= ZEROS_S * microphone.rate_hz
-        if zeros and not watched.zeros_told:
+        if microphone.tape.silent_frames < ZEROS_S * microphone.rate_hz:
+            watched.zeros = ""
+        elif not watched.zeros:
             remedy = PERMISSION.get(sys.platform, "see whether it is muted in the system's sound settings")
             line = f"'{microphone.device.name}' gives nothing but zeros: is it muted, or may it not be heard? {remedy}"
+            watched.zeros = line
             self._tidings.tell(Happening.WARNING, Side.MICROPHONE, line, now_ns)
-        watched.zeros_told = zeros
 
 
 class _Watched:
@@ -76,4 +82,4 @@ class _Watched:
         self.watchdog = Watchdog(stream.block_ns, stream.started_ns)
         self.flags = 0
         self.error_told = False
-        self.zeros_told = False
+        self.zeros = ""

@@ -35,7 +35,8 @@ class Reference:
             lag_ns: By how much later than in the air the microphone's samples are placed on the grid.
         """
         if speaker is not self._speaker:
-            self._speaker, self._steady = speaker, None
+            self._finish()
+            self._speaker = speaker
         if speaker is None:
             return
         line = speaker.tape.line
@@ -45,11 +46,10 @@ class Reference:
             at = self._grid.position(line.time_ns(block.position) + lag_ns)
             steady = self._steady
             if steady is None or at > steady.position + self._grid.rate_hz:  # an hour's hole is not one piece
+                self._finish()
                 steady = Steady(speaker.rate_hz, self._grid.rate_hz, position=max(self._reached, int(at)))
                 self._steady = steady
-            start = steady.position
-            self._pieces.append((start, steady.place(block.samples, at, line.drift, afresh=block.step_ns != 0)))
-            self._reached = steady.position
+            self._keep(steady.place(block.samples, at, line.drift, afresh=block.step_ns != 0), steady)
 
     def take(self, position: int, count: int) -> Samples:
         """What sounded in session samples `position` to `position + count`; silence where nothing is known."""
@@ -66,3 +66,13 @@ class Reference:
                 break
             self._pieces.popleft()
         return out
+
+    def _finish(self) -> None:
+        """What sounds next does not join what sounded before."""
+        if self._steady is not None:
+            self._keep(self._steady.finish(), self._steady)
+        self._steady = None
+
+    def _keep(self, piece: Samples, steady: Steady) -> None:
+        self._pieces.append((steady.position - len(piece), piece))
+        self._reached = steady.position

@@ -55,6 +55,7 @@ class Sound:
         self._hearing = Hearing(input_rate_hz, clock, self.voice)
         self._tidings = Tidings()
         self._volume = 1.0
+        self._warned: dict[Side | str | None, str] = {}  # by what it is about; replaced whole
         # [control] writes, all read
         self._microphone: Microphone | None = None
         self._speaker: Speaker | None = None
@@ -71,8 +72,8 @@ class Sound:
             CadenceError: A device is not there or refuses, or there is no library; what was open is closed.
         """
         self.set_volume(settings.volume)
-        if self.input_rate_hz and (line := self.set_echo(settings.echo)):
-            self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
+        if self.input_rate_hz:
+            self.set_echo(settings.echo)
         try:
             self._open(settings)
         except BaseException:
@@ -128,14 +129,11 @@ class Sound:
         return there and (device is None or stream is None or stream.device.choice == device.choice)
 
     def _warn_of_lower_rate(self, before: AudioDevice, speaker: Speaker) -> None:
-        if speaker.rate_hz < before.rate_hz:
-            self._tidings.tell(
-                Happening.WARNING,
-                Side.SPEAKER,
-                f"'{before.name}' sounds at {speaker.rate_hz} Hz in place of its own {before.rate_hz} Hz, as a "
-                "wireless headset does while its microphone is open; another microphone gives its full sound back",
-                self._clock.now_ns(),
-            )
+        line = (
+            f"'{before.name}' sounds at {speaker.rate_hz} Hz in place of its own {before.rate_hz} Hz, as a "
+            "wireless headset does while its microphone is open; another microphone gives its full sound back"
+        )
+        self._warn(Side.SPEAKER, line if speaker.rate_hz < before.rate_hz else "")
 
     def _started(self, stream: AnyStream) -> AnyStream:
         try:
@@ -149,8 +147,15 @@ class Sound:
         if within(self._close_s, [stream.close for stream in streams if stream is not None]):
             return ""
         line = f"the sound driver did not let go within {self._close_s:g} s and was left behind"
-        self._tidings.tell(Happening.WARNING, None, line, self._clock.now_ns())
+        self._warn(None, line)
         return line
+
+    def _warn(self, of: Side | str | None, line: str) -> None:
+        """Something is not as it should be, or is again where the line is empty."""
+        if line and line != self._warned.get(of):
+            side = of if isinstance(of, Side) else None
+            self._tidings.tell(Happening.WARNING, side, line, self._clock.now_ns())
+        self._warned = {**self._warned, of: line}
 
     def _what_is_open(self) -> str:
         names = [stream.device.name for stream in (self._microphone, self._speaker) if stream is not None]
@@ -205,18 +210,18 @@ class Sound:
         """Open or close the microphone from this moment on: mute, and the talk key. What is closed is silence."""
         self._hearing.gate.set(hearing, self._clock.now_ns())
 
-    def set_echo(self, mode: EchoMode) -> str:
+    def set_echo(self, mode: EchoMode) -> None:
         """Change what keeps the agent from hearing itself.
 
-        Returns:
-            Empty; or one line, where there is no canceller: then the microphone is silent while the agent sounds.
+        Where there is no canceller, the microphone is silent while the agent sounds, and `warnings` says so.
         """
+        line = ""
         try:
             self._hearing.set_echo(mode)
         except CadenceError as error:
             self._hearing.set_echo(EchoMode.HALF_DUPLEX)
-            return f"{error}; until then the microphone is closed while the agent speaks"
-        return ""
+            line = f"{error}; until then the microphone is closed while the agent speaks"
+        self._warn("echo", line)
 
     def set_volume(self, volume: float) -> None:
         """0 to 1."""
@@ -228,6 +233,11 @@ class Sound:
     def echo(self) -> EchoMode:
         """What keeps the agent from hearing itself now."""
         return self._hearing.echo
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know of what is open, a line each, for as long as it holds."""
+        return tuple(line for line in (*self._warned.values(), self._oversight.zeros(self._microphone)) if line)
 
     @property
     def tap(self) -> Tap | None:

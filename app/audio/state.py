@@ -50,8 +50,8 @@ class StreamState:
         api: Its host API.
         rate_hz: The device's own rate.
         latency_ms: As the device tells.
-        peak: 0 to 1, the highest sample since the last snapshot's block; `rms` likewise.
-        rms: 0 to 1.
+        peak: 0 to 1, the highest sample of the last moments.
+        rms: 0 to 1, of the newest block.
         clipped: Whether a sample touched full scale within the last second.
         drift_ppm: How much faster the device's clock runs than the session's; what is corrected for.
         faults: Under- or overflows that the device has told of.
@@ -85,7 +85,7 @@ class Happening(StrEnum):
 
     LOST = "lost"  # the device is gone: pause, and offer a rescan
     RETURNED = "returned"  # it is there again, or another in its place
-    WARNING = "warning"  # for the user to know; the sound goes on
+    WARNING = "warning"  # for the log; the sound goes on, and `Sound.warnings` tells the user for as long as it holds
     FAULT = "fault"  # for the log; at most a line a second of its kind, with a count
 
 

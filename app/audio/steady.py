@@ -72,14 +72,19 @@ class Steady:
         out, self._joins = self._begin_at(position), False
         return out
 
-    def _begin_at(self, at: float) -> Samples:
-        """Let what comes next belong at `at`: silence up to there, or a stretch of it left out."""
+    def finish(self) -> Samples:
+        """What came and has not come out; what comes next begins afresh."""
         tail = self._resampler.drain() if self._joins else np.zeros(0, np.float32)
         left_out = min(self._to_skip, len(tail))
-        tail = tail[left_out:]
         self.skipped += left_out
+        self.position += len(tail) - left_out
+        self._joins = False
+        return tail[left_out:]
+
+    def _begin_at(self, at: float) -> Samples:
+        """Let what comes next belong at `at`: silence up to there, or a stretch of it left out."""
+        tail = self.finish()
         self._joins = True
-        self.position += len(tail)
         first = math.floor(at)
         self._fraction = at - first
         silence = max(0, first - self.position)

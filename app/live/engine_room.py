@@ -15,7 +15,7 @@ from app.audio.sound import Sound
 from app.live.board import Board, WatchedRuntime
 from app.live.calm import Calm
 from app.live.ears import Ears
-from app.live.equipment import Equipment, Opening
+from app.live.equipment import OPEN_S, Equipment, Opening, opens_not
 from app.live.loading import Loader
 from app.live.playback import Playback
 from app.live.rehearsal import INPUT_HZ, OUTPUT_HZ, Rehearsal
@@ -29,8 +29,7 @@ from engine.errors import CadenceError
 from engine.models.registry import Built
 from engine.runtime import Runtime
 
-OPEN_S = 10.0  # that opening devices may take: a wireless headset changes its ways in two or three
-CLOSE_S = 1.0  # that closing them may take before it goes on without
+CLOSE_S = 1.0  # that closing devices may take before it goes on without
 WAIT_NS = NS // 100
 
 
@@ -198,11 +197,7 @@ class EngineRoom:
             self._await(opening, OPEN_S, check)
             yield sound
         except _TooLong:
-            raise CadenceError(
-                f"the sound driver has not opened its devices within {OPEN_S:g} s",
-                "",
-                "connect them anew or choose others; where that does not help, end the program and start it anew",
-            ) from None
+            raise opens_not() from None
         finally:
             opening.cancel()  # one that has not begun is not wanted any more
             self._ears.adopt(None, settings.listening)

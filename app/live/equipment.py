@@ -17,6 +17,17 @@ from engine.errors import CadenceError
 
 Opening = Future[None]
 
+OPEN_S = 10.0  # that opening devices may take: a wireless headset changes its ways in two or three
+
+
+def opens_not() -> CadenceError:
+    """What is said where it takes longer."""
+    return CadenceError(
+        f"the sound driver has not opened its devices within {OPEN_S:g} s",
+        "",
+        "connect them anew or choose others; where that does not help, end the program and start it anew",
+    )
+
 
 class Equipment:
     """Devices, and what is open of them.
@@ -24,7 +35,7 @@ class Equipment:
     Args:
         backend: The sound library.
         control: The thread.
-        say: Takes one line for the user.
+        say: Takes one line for the user; an empty one takes back what was said.
 
     Attributes:
         devices: What there is, as of the last look.
@@ -83,8 +94,8 @@ class Equipment:
             return
         self._asked = now
         sound.set_volume(now.volume)
-        if before.echo is not now.echo and (line := sound.set_echo(now.echo)):
-            self._say(line)
+        if before.echo is not now.echo:
+            sound.set_echo(now.echo)
         chosen = [(each.microphone, each.speaker, each.output_latency_s) for each in (before, now)]
         if chosen[0] != chosen[1]:
             self._try(lambda: sound.open(now))
@@ -98,8 +109,10 @@ class Equipment:
             self.devices = self._backend.devices()
 
     def _try(self, do: Callable[[], None]) -> None:
-        """What fails pauses a session that talks, and is said."""
+        """What fails pauses a session that talks, or is said until it works."""
         try:
             do()
         except CadenceError as error:
             (self.trouble or self._say)(str(error))
+        else:
+            self._say("")

@@ -14,6 +14,7 @@ from app.audio.sound import Sound
 from app.audio.state import Happening, Side, SoundEvent
 from app.live.board import Board
 from app.live.calm import Calm
+from app.live.equipment import OPEN_S, opens_not
 from app.live.growth import Growth
 from app.live.snapshot import Phase
 from engine.chunk import Chunk
@@ -70,6 +71,7 @@ class Talk:
         self._publish, self._check = publish, check
         self.origin_ns: int | None = None  # when the first chunk arrived
         self._hears = self._paused = self._returned = False
+        self._there_ns = clock.now_ns()  # when both devices were seen last
         self._troubles: deque[str] = deque()
         self._growth = Growth()
 
@@ -133,17 +135,19 @@ class Talk:
                     self._pause(event.message)
                 case Happening.FAULT:
                     self.fault(_about(event), event.at_ns)
-                case Happening.WARNING:
-                    self._note(event)
-                    self._publish(message=event.message)
-                case Happening.RETURNED:
+                case Happening.WARNING | Happening.RETURNED:
                     self._note(event)
         while self._troubles:
             message = self._troubles.popleft()
             self._write(Device(at_ns=self._at(self._clock.now_ns()), name="sound", message=message))
             self._pause(message)
-        if self._paused and self._is_there():
-            self._go_on()
+        now_ns = self._clock.now_ns()
+        if self._is_there():
+            self._there_ns = now_ns
+            if self._paused:
+                self._go_on()
+        elif not self._paused and now_ns - self._there_ns > OPEN_S * NS:
+            self.trouble(str(opens_not()))
 
     def _pause(self, message: str) -> None:
         if not self._paused:

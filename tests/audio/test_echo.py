@@ -76,14 +76,16 @@ def test_without_it_there_is_one_line_and_the_microphone_closes_instead(no_cance
         Canceller(16_000)
     clock = ManualClock()
     sound = Sound(FakeBackend(clock), clock, input_rate_hz=16_000, output_rate_hz=24_000)
-    line = sound.set_echo(EchoMode.CANCELLER)
+    sound.set_echo(EchoMode.CANCELLER)
+    (line,) = sound.warnings
     assert "pywebrtc-audio" in line
     assert "\n" not in line
     assert sound.echo is EchoMode.HALF_DUPLEX
     sound.open(SoundSettings(echo=EchoMode.CANCELLER))
     (event,) = sound.events()
     assert (event.kind, event.message) == (Happening.WARNING, line)
-    assert sound.set_echo(EchoMode.HEADPHONES) == ""
+    sound.set_echo(EchoMode.HEADPHONES)
+    assert sound.warnings == ()
 
 
 def heard_of_the_agent(mode):

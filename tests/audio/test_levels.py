@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from app.audio.levels import Level, LevelMeter
+from app.audio.levels import HELD_NS, Level, LevelMeter
 from engine.clock import NS
 
 
@@ -19,12 +19,15 @@ def test_peak_and_rms_are_the_samples(samples):
     assert level.rms == pytest.approx(np.sqrt(np.mean(samples.astype(float) ** 2)), abs=1e-4)
 
 
-def test_a_peak_between_two_looks_is_shown_once():
+def test_a_peak_is_seen_by_all_who_look_and_stands_for_a_moment():
     meter = LevelMeter()
     meter.note(np.full(10, 0.8, np.float32), 0)
-    meter.note(np.full(10, 0.1, np.float32), 1)
-    assert meter.level(2).peak == pytest.approx(0.8)
-    assert meter.level(2).peak == pytest.approx(0.1)
+    for at_ns in range(20_000_000, 400_000_000, 20_000_000):
+        meter.note(np.full(10, 0.1, np.float32), at_ns)
+        for _ in range(2):
+            seen = meter.level(at_ns)
+            assert seen.peak == pytest.approx(0.8 if at_ns <= HELD_NS else 0.1)
+            assert seen.rms == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("loud", [1.0, -1.0, 7.0, np.nan])

@@ -596,6 +596,19 @@ def test_another_microphone_makes_no_chunk_late_and_finds_its_place():
     assert talk.messages == []
 
 
+def test_of_what_was_placed_no_exchange_of_microphones_loses_any():
+    other = AudioDevice("Headset", "ALSA", 1, 0, 48_000)
+    talk = Talk(MIC, SPEAKER, other, prepare=hears(MIC, clicks))
+    talk.begin()
+    talk.run(2)
+    for number in range(12):
+        talk.sound.open(replace(talk.settings, microphone=(MIC if number % 2 else other).choice))
+        talk.run(2)
+    counts = talk.sound.counts
+    came = counts.placed_frames / 3 + counts.filled - counts.skipped
+    assert counts.heard == pytest.approx(came, abs=0.035 * IN_HZ)  # as without any
+
+
 def test_a_microphone_that_is_away_for_a_moment_makes_no_chunk_late():
     talk = Talk(prepare=hears(MIC, clicks))
     talk.begin()

@@ -18,7 +18,7 @@ from app.audio.voice import Voice
 from app.live.snapshot import Listening, Phase
 from app.live.worker import ThreadWorker
 from engine.clock import NS
-from engine.errors import MissingWeights
+from engine.errors import CadenceError, MissingWeights
 from engine.models.registry import Built
 from engine.step import Event, Said
 from engine.timing import Device, Fault, MemoryRecord, UnitRecord
@@ -421,6 +421,33 @@ def test_what_a_driver_opens_too_late_is_closed(tmp_path: Path) -> None:
     assert not bench.backend.open_streams
 
 
+def test_a_driver_that_hangs_as_devices_are_exchanged_pauses_the_session_until_it_has_done_so(tmp_path: Path) -> None:
+    control, is_at_it, lets = ThreadWorker("control"), threading.Event(), threading.Event()
+    bench, real = Bench(tmp_path, control=control), FakeBackend.open
+
+    def open_late(*arguments: Any) -> Any:
+        is_at_it.set()
+        assert lets.wait(10)
+        return real(bench.backend, *arguments)
+
+    def rescan() -> None:
+        bench.backend.open = open_late  # type: ignore[method-assign]
+        bench.conversation.rescan()
+        assert is_at_it.wait(10)
+
+    bench.clock.at(1, lambda: control.call(lambda: None).result(10))  # opened
+    bench.clock.at(4, rescan)
+    bench.clock.at(20, lambda: (lets.set(), control.call(lambda: None).result(10)))
+    polled = bench.watch(until_s=25, every_s=0.5)
+    bench.talk(25)
+    assert {snapshot.phase for at, snapshot in polled if 3 < at < 13.5} == {Phase.TALKING}
+    paused = [snapshot for at, snapshot in polled if 15 < at < 19.5]
+    assert {snapshot.phase for snapshot in paused} == {Phase.PAUSED}
+    assert "has not opened its devices within 10 s" in paused[0].message
+    assert {snapshot.phase for at, snapshot in polled if 21 < at < 24.5} == {Phase.TALKING}
+    assert control.close(10)
+
+
 def test_a_device_that_does_not_start_is_said_and_left_closed(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     for device in (MIC, SPEAKER):
@@ -499,6 +526,44 @@ def test_a_rescan_keeps_what_the_settings_have_become(tmp_path: Path) -> None:
 def change(bench: Bench, **sound: object) -> None:
     bench.settings.change(sound=SoundSettings(**sound))  # type: ignore[arg-type]
     bench.conversation.apply()
+
+
+def test_what_is_wrong_with_the_sound_is_said_for_as_long_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(rate_hz: int) -> None:
+        raise CadenceError("there is no echo canceller")
+
+    monkeypatch.setattr("app.audio.hearing.Canceller", missing)
+    bench = Bench(tmp_path)
+    bench.backend.of(MIC).wave = lambda seconds: np.where(seconds - bench.clock.begin_ns / NS < 6, 0.0, 0.2)
+    bench.settings.change(sound=SoundSettings(echo=EchoMode.CANCELLER))
+    polled = bench.watch(until_s=12)
+    bench.clock.at(9, lambda: change(bench, echo=EchoMode.HEADPHONES))
+    bench.talk(11)
+    at = {second: next(snapshot.message for when, snapshot in polled if when >= second) for second in (2, 5, 7, 10)}
+    assert ["no echo canceller" in message for message in at.values()] == [True, True, True, False]
+    assert ["nothing but zeros" in message for message in at.values()] == [False, True, False, False]
+    assert at[10] == bench.snapshot.message == ""
+    logged = [record.message for record in bench.records() if isinstance(record, Device)]
+    assert sum("nothing but zeros" in line for line in logged) == 1
+    assert sum("no echo canceller" in line for line in logged) == 1
+
+
+def test_a_look_for_devices_that_failed_is_said_until_one_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise CadenceError("the sound library cannot be started")
+
+    bench = Bench(tmp_path)
+    real = bench.backend.start_over
+    monkeypatch.setattr(bench.backend, "start_over", fail)
+    bench.conversation.rescan()
+    assert bench.snapshot.message == "the sound library cannot be started"
+    monkeypatch.setattr(bench.backend, "start_over", real)
+    bench.conversation.rescan()
+    assert bench.snapshot.message == ""
 
 
 # --- the microphone and the voice ------------------------------------------------------------------------------------
