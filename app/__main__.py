@@ -7,9 +7,10 @@ Ctrl-C). Commands are imported where an interrupt is already caught.
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from app import __version__
-from app.stopping import Stopped, stoppable
+from app.stopping import Stopped, leave, stoppable
 from app.streams import flush, make_ready, mute, tell
 from engine.errors import CadenceError
 
@@ -53,5 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def program() -> NoReturn:
+    """The process: one command, then its end."""
+    leave(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -1,10 +1,16 @@
-"""Being told to end: SIGTERM and SIGHUP go the way that Ctrl-C goes. Entered by the main thread."""
+"""Being told to end: SIGTERM and SIGHUP go the way that Ctrl-C goes; and the end. Entered by the main thread."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
+
+from app.streams import flush
+from engine.errors import NoRoom
 
 NAMES = ("SIGTERM", "SIGHUP")  # the second is not on every system
 
@@ -36,6 +42,20 @@ def stoppable() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process, whatever its threads are at.
+
+    One that still loads a model, or hangs in a driver, cannot be ended; Python would wait for it or, as it ends a
+    daemon inside a library's code, abort (seen with torch and onnxruntime, 2026-12-07). Whatever is to be kept has
+    been closed by then.
+    """
+    if all(thread is threading.current_thread() for thread in threading.enumerate()):
+        sys.exit(code)
+    with suppress(NoRoom):
+        flush()
+    os._exit(code)
 
 
 def _stop(number: int, _: FrameType | None) -> None:

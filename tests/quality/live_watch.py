@@ -20,6 +20,7 @@ import psutil
 from app import wiring
 from app.__main__ import main
 from app.audio.sound import Sound
+from app.stopping import leave
 
 EVERY_S = 1.0
 TICK_MS = 10
@@ -120,4 +121,4 @@ def run(file: Path, arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2:]))
+    leave(run(Path(sys.argv[1]), sys.argv[2:]))
