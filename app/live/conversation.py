@@ -78,6 +78,7 @@ class LiveConversation:
         hears = talk is not None and state.phase is Phase.TALKING
         return replace(
             seen,
+            message=state.message or "; ".join(sound.warnings),
             dead_air_ms=talk.session.waiting.dead_air_ms(now_ns) if talk is not None and hears else 0.0,
             sounding=sound.sounding,
             hearing=hears and sound.hearing,

@@ -14,6 +14,7 @@ from statistics import median
 import numpy as np
 
 from app.audio.sound import Sound
+from app.audio.state import Happening
 from app.live.snapshot import Trial
 from engine.clock import NS, Clock
 from engine.ring import Samples
@@ -82,7 +83,8 @@ class Rehearsal:
             self._check()
             self._sound.pump()
             for event in self._sound.events():
-                self._publish(message=event.message)
+                if event.kind is not Happening.WARNING:
+                    self._publish(message=event.message)
             now_ns = self._clock.now_ns()
             if now_ns - looked_ns >= LISTENS_S * NS:
                 looked_ns = now_ns

@@ -25,6 +25,7 @@ class Standing:
     def __init__(self, message: str = "") -> None:
         self._lock = threading.Lock()
         self._ticket, self._closed = 0, False
+        self._said = ""  # beside what phases have to tell
         self.state = Snapshot(message=message)  # frozen, replaced whole
 
     def draw(
@@ -75,6 +76,8 @@ class Standing:
                 self.state = replace(self.state, **changes)
 
     def say(self, message: str) -> None:
-        """One line for the user, whatever is under way."""
+        """One line for the user, whatever is under way; an empty one takes back the last, where it still stands."""
         with self._lock:
-            self.state = replace(self.state, message=message)
+            if message or self.state.message == self._said:
+                self.state = replace(self.state, message=message)
+            self._said = message

@@ -112,6 +112,18 @@ def test_what_was_said_before_goes_where_something_else_begins_and_stays_while_i
     assert standing.state.message == "something"
 
 
+def test_what_was_said_is_taken_back_where_it_still_stands_and_nothing_else_is() -> None:
+    standing = Standing()
+    standing.say("no such device")
+    standing.say("")
+    assert standing.state.message == ""
+    ticket = standing.draw(Phase.LOADING, Phase.IDLE)
+    assert ticket is not None
+    standing.publish(ticket, phase=Phase.FAILED, message="there is no microphone")
+    standing.say("")
+    assert standing.state.message == "there is no microphone"
+
+
 # --- ears ------------------------------------------------------------------------------------------------------------
 
 
