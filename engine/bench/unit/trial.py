@@ -29,7 +29,7 @@ from engine.models.minicpm_o.folder import Released
 from engine.models.minicpm_o.loading import Loaded, load
 from engine.models.minicpm_o.made_up import WholeSizes
 from engine.models.minicpm_o.surveying import state_bytes, survey
-from engine.models.pocket.mel import MELS, LogMel
+from engine.models.layers.mel import MELS, LogMel
 from engine.models.token2wav.made_up import MadeUp
 from engine.models.token2wav.shapes import flow_shapes
 from engine.models.token2wav.timelines import prompt_tokens

@@ -6,7 +6,7 @@ a script says, since random weights decide nothing sensible.
 
 Differences from the released code: sound is float32 as token2wav makes it, where that rounds to sixteen bits; and a
 unit with less than a second of it is not filled up with silence in front, which is the playout's business. Not here
-yet: the mel, the tokenizer, and so `engine.step.Model`; the window that keeps notes. Entered by the engine thread.
+yet: the tokenizer, and so `engine.step.Model`; the window that keeps notes. Entered by the engine thread.
 """
 
 from collections.abc import Callable, Generator, Sequence

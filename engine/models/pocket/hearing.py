@@ -18,9 +18,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.errors import MissingWeights
+from engine.models.layers.mel import LogMel
 from engine.models.pocket.decoding import Picker, Rules
 from engine.models.pocket.guards import clean, cut_loop, is_speech, say_once
-from engine.models.pocket.mel import LogMel
 from engine.models.pocket.tokenizer_file import open_tokenizer
 from engine.models.pocket.whisper import TOKEN_EMBEDDING, Whisper, load_weights
 from engine.models.pocket.windows import SAMPLE_RATE_HZ, max_tokens, pieces, window_s

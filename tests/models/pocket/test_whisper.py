@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.errors import BadWeights
-from engine.models.pocket.mel import MELS
+from engine.models.layers.mel import MELS
 from engine.models.pocket.whisper import TOKEN_EMBEDDING, Whisper, WhisperSizes, load_weights
 from engine.models.pocket.whisper_library import LibraryEars
 from tests.models.pocket.made_up_whisper import HEADS, TEXT_POSITIONS, VOCABULARY, states, write_whisper

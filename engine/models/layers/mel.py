@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.models.pocket.windows import SAMPLE_RATE_HZ
-
+SAMPLE_RATE_HZ = 16_000
 HOP_SAMPLES = 160
 FFT_SAMPLES = 400
 MELS = 80
@@ -61,7 +60,18 @@ class LogMel:
         Returns:
             float32 `[1, mels, samples / 160]`.
         """
-        spectrum = torch.stft(window, FFT_SAMPLES, HOP_SAMPLES, window=self._window, return_complex=True)
-        power = (spectrum[..., :-1].abs() ** 2).contiguous()  # [1, frequencies, frames]
-        log = torch.clamp(self._filters @ power, min=1e-10).log10()
-        return (torch.maximum(log, log.max() - 8.0) + 4.0) / 4.0
+        log = self.log((self.spectrum(window).abs() ** 2).contiguous())
+        return scaled(log, log.max() - 8.0)
+
+    def spectrum(self, window: Tensor) -> Tensor:
+        """Complex `[1, frequencies, frames]`, as `torch.stft` lays it out."""
+        return torch.stft(window, FFT_SAMPLES, HOP_SAMPLES, window=self._window, return_complex=True)[..., :-1]
+
+    def log(self, power: Tensor) -> Tensor:
+        """The logarithm of `power` `[1, frequencies, frames]` in each mel."""
+        return torch.clamp(self._filters @ power, min=1e-10).log10()
+
+
+def scaled(log: Tensor, floor: Tensor | float) -> Tensor:
+    """A log-mel with nothing below `floor`, in Whisper's range."""
+    return (torch.maximum(log, torch.as_tensor(floor)) + 4.0) / 4.0

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import WhisperFeatureExtractor
 
-from engine.models.pocket.mel import MELS, LogMel, hz_to_mel, mel_filters, mel_to_hz
-from engine.models.pocket.windows import SAMPLE_RATE_HZ
+from engine.models.layers.mel import MELS, SAMPLE_RATE_HZ, LogMel, hz_to_mel, mel_filters, mel_to_hz
 
 
 @pytest.fixture(scope="module")
