@@ -65,6 +65,7 @@ def test_a_demo_that_is_stopped_keeps_what_was_held(
     def stop() -> None:
         raise KeyboardInterrupt
 
+    (tmp_path / PAGE).write_text("an older demo's")
     held(monkeypatch, then=stop)
     assert main(["demo", "--out", str(tmp_path)]) == 130
     said = capsys.readouterr().err.splitlines()

@@ -1,6 +1,7 @@
 """What is heard is what was said, when it was heard; a stand-in is silent where the voice was."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import soundfile
 from app.demo.conversation import ASKED, QUESTIONS, RATE_HZ, write_conversation
 from app.demo.sounds import both_sides, cut_speech
 from engine.comparison import Measured, measured
+from engine.comparison.sounding import Heard
 from engine.timing import read_log
 from tests.demo.made_up import head, records
 from tests.fakes import tone
@@ -65,3 +67,13 @@ def test_a_short_track_begins_anew(tmp_path: Path) -> None:
     heard = cut_speech(0.5 * np.ones(5_000, np.float32), session(tmp_path, "cadence"))
     first = round(session(tmp_path, "cadence").stretches[0].start_ns * 24e-6)
     assert heard[first + 300 : first + 40_000].min() == 0.5
+
+
+def test_after_a_gap_the_track_goes_on_where_it_was(tmp_path: Path) -> None:
+    track = np.linspace(0.1, 0.9, 48_000, dtype=np.float32)
+    ns = 1_000_000_000
+    twice = (Heard(0, ns), Heard(ns, 3 * ns, gap=True), Heard(3 * ns, 4 * ns))
+    heard = cut_speech(track, replace(session(tmp_path, "cadence"), stretches=twice))
+    np.testing.assert_array_equal(heard[300:23_700], track[300:23_700])
+    assert not heard[24_000:72_000].any()
+    np.testing.assert_array_equal(heard[72_300:95_700], track[24_300:47_700])
