@@ -9,12 +9,11 @@ from PySide6.QtWidgets import QStackedWidget
 
 from app.demo.candidates import Candidate, Group, from_file, groups, run_group
 from app.demo.comparing import Course
-from app.live.snapshot import Phase, Snapshot
+from app.live.snapshot import Snapshot
 from app.window.compare_choice import FEWEST, ChoiceView
 from app.window.compare_view import CompareView
 from app.window.desk import Desk
 
-FREE = (Phase.IDLE, Phase.FAILED)
 TICK_MS = 200
 CLOSE_S = 2.0
 
@@ -72,7 +71,7 @@ class ComparePage(QStackedWidget):
     def tick(self) -> None:
         """Look how the run stands: a conversation that begins ends it."""
         snapshot, state = self._desk.conversation.snapshot(), self.course.state
-        free = snapshot.phase in FREE
+        free = snapshot.phase.at_rest
         if not free:
             self.course.cancel("Stopped, because a conversation began")
         why_not = "" if free else "Stop the conversation first: a comparison has the machine for itself."

@@ -12,7 +12,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QFileDialog, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
 from app.demo.candidates import Candidate
-from app.live.snapshot import Phase, Snapshot
+from app.live.snapshot import Snapshot
 from app.window import compare_words as words
 from app.window.compare_facts import AllFigures, FeltCard, SecondTable
 from app.window.compare_meters import CompareMeters
@@ -29,7 +29,6 @@ from engine.timing import read_log
 ONE_BAND = 860  # pixels: from there on all felt figures stand in one line
 SIDE_BY_SIDE = 980  # pixels: from there on the chosen second stands beside the meters
 TABLE_SHARE = 0.4  # of the page's width, at most, for the chosen second
-FREE = (Phase.IDLE, Phase.FAILED)
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class CompareView(Page):
                 button.setText(label)
                 name = printable(self._name(index))
                 button.setAccessibleName(f"Stop listening to {name}" if sounds else f"Listen to {name}")
-            free = candidate.blocks is not None and snapshot.phase in FREE
+            free = candidate.blocks is not None and snapshot.phase.at_rest
             if button.isEnabled() != free:
                 button.setEnabled(free)
             tip = "" if free else candidate.says if candidate.blocks is None else "Stop the conversation first"

@@ -7,7 +7,7 @@ from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
-from app.live.snapshot import Listening, Phase, Snapshot
+from app.live.snapshot import Listening, Snapshot
 from app.window import keys
 from app.window.announcements import Announcer, announce
 from app.window.compare_page import ComparePage
@@ -125,7 +125,7 @@ class MainWindow(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys that no control has used."""
         settings, conversation = self._desk.settings, self._desk.conversation
-        live = self._snapshot.phase in (Phase.TALKING, Phase.PAUSED)
+        live = self._snapshot.phase.live
         if keys.matches(event, settings.mute_key):
             if not event.isAutoRepeat():
                 conversation.mute(not conversation.snapshot().muted)
