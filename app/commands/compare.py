@@ -21,7 +21,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     parser.add_argument("log", type=Path, metavar="A.jsonl", help="what the others are held against")
     parser.add_argument("others", type=Path, nargs="+", metavar="B.jsonl")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw all meters over one time axis (PNG or SVG)")
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="draw all meters over one time axis (PNG, SVG or PDF)"
+    )
     parser.set_defaults(run=run)
 
 

@@ -31,7 +31,7 @@ class Bits:
         if self.equal is None:
             return f"not measured: {self.why}"
         spoken = counted(self.units, "unit of speech", "units of speech")
-        return f"equal, all of {spoken}" if self.equal else f"not equal: {self.equal_units} of {spoken} are"
+        return f"equal, all of {spoken}" if self.equal else f"not equal: {self.equal_units} of {spoken} are the same"
 
 
 def equality(one: Measured, other: Measured) -> Bits:

@@ -109,7 +109,7 @@ def test_the_spread_over_rounds_is_the_same_everywhere(made: Made) -> None:
 
 def test_bits_are_told_as_measured(made: Made) -> None:
     page, latex = html.unescape((made.folder / PAGE).read_text("utf-8")), (made.folder / TABLE).read_text("utf-8")
-    assert "the voice, to the bit: not equal: 1 of 2 units of speech are" in page
+    assert "the voice, to the bit: not equal: 1 of 2 units of speech are the same" in page
     assert "the voice, to the bit: equal, all of 2 units of speech" in page
     assert r"voice equal to the column before, to the bit &  & no & yes \\" in latex
     equal = [row["value"] for row in rows(made.folder / FIGURES) if row["figure"] == "voice_equal"]
