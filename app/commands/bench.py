@@ -29,7 +29,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "heard to sound; a script says there when the model listens and speaks, for random weights decide nothing "
         "sensible. Exit code 1 where something failed or was not equal.",
     )
-    parser.add_argument("--model", required=True, metavar="MODEL", help="minicpm-o-4.5 or step-audio-2")
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="MODEL",
+        help="minicpm-o-4.5; of the tail, step-audio-2, qwen2.5-omni or qwen3-omni too",
+    )
     parser.add_argument(
         "--stage",
         choices=("tail", "unit"),
@@ -114,7 +119,10 @@ def _run_tail(args: argparse.Namespace) -> int:
     from engine.bench.report import table
     from engine.bench.rig import Asked
     from engine.bench.tails import find_tail
+    from engine.bench.windowed.tails import is_windowed
 
+    if is_windowed(args.model):
+        return _run_windowed(args, runtimes, parts)
     asked = Asked(
         find_tail(args.model),
         runtimes,
@@ -129,6 +137,28 @@ def _run_tail(args: argparse.Namespace) -> int:
         args.json,
     )
     record = run_bench(asked, tell)
+    for line in table(record):
+        say(line)
+    return 0 if succeeded(record) else 1
+
+
+def _run_windowed(args: argparse.Namespace, runtimes: tuple[str, ...], parts: tuple[str, ...]) -> int:
+    from engine.bench.bench import succeeded
+    from engine.bench.report import table
+    from engine.bench.windowed.run import WindowedAsked, run_windowed
+
+    asked = WindowedAsked(
+        model=args.model,
+        runtimes=runtimes,
+        units=args.units,
+        device=args.device,
+        tiny=args.tiny,
+        parts=parts,
+        profile=args.profile,
+        command=_command(args),
+        path=args.json,
+    )
+    record = run_windowed(asked, tell)
     for line in table(record):
         say(line)
     return 0 if succeeded(record) else 1

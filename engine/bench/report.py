@@ -65,6 +65,13 @@ def _remarks(case: dict[str, Any]) -> Iterator[str]:
     ratio, against = case["ratio"], "transcription" if "transcription" in case["runtimes"] else "faster stock"
     if "speed" in ratio:
         yield f"{ratio['speed']:.2f} times as fast as the {against}"
+    if "speed_stream" in ratio:
+        yield f"as a stream, {ratio['speed_stream']:.2f} times as fast"
+    if (whole := case["runtimes"].get("stream", {}).get("against_whole")) is not None:
+        yield (
+            f"a turn as a stream, {whole['samples']:,} samples, beside the released code's of all of it at once, "
+            f"{whole['whole_samples']:,}: at most {whole['largest_difference']:.2g} of full scale apart"
+        )
     if "speed_graphs" in ratio:
         yield f"{ratio['speed_graphs']:.2f} times as fast as the package's own graphs"
     if "state_and_activations" in ratio:

@@ -110,6 +110,11 @@ class Vocoder:
         self._sound, self._mel = BigVgan(checkpoint.vocoder, checkpoint.sizes.vocoder, lanes), mel
         self.held = 0  # frames, counted by `advance`
 
+    @property
+    def carried(self) -> Tensor:
+        """What is heard again, `[1, mels, frames]`."""
+        return self._mel[: self.held].permute(1, 2, 0)
+
     def advance(self, frames: int) -> None:
         """Count so many new frames."""
         self.held = min(AGAIN_FRAMES, self.held + frames)
