@@ -127,7 +127,7 @@ class UnitRig:
     @property
     def contexts(self) -> tuple[int, ...]:
         """Ticks behind which tokens are timed."""
-        return (50, 100, 200) if self.asked.tiny else (200, 1000, 4000)
+        return (50, 200) if self.asked.tiny else (200, 1000, 4000)
 
     @property
     def weight_bytes(self) -> int:
