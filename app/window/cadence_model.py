@@ -19,7 +19,7 @@ from engine.timing import SessionHeader, UnitRecord
 SCALES = (1.06, 1.3, 1.6, 2.0)  # how many cadences the axis holds; what is higher is cut, and marked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StageTime:
     """One stage's work in a bar.
 
@@ -34,7 +34,7 @@ class StageTime:
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bar:
     """One column of the meter.
 

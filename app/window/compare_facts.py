@@ -11,7 +11,6 @@ from PySide6.QtGui import QIcon, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QSizePolicy,
@@ -162,7 +161,6 @@ class TableView(QTreeWidget):
                 for column in range(1, len(heads)):
                     line.setTextAlignment(column, RIGHT)
                 self.addTopLevelItem(line)
-            self.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
             self.header().setStretchLastSection(False)
         self.setHeaderLabels(list(heads))
         for column in range(1, len(heads)):
@@ -174,6 +172,8 @@ class TableView(QTreeWidget):
                 if item.text(column) != cell:
                     item.setText(column, cell)
                     item.setToolTip(column, cell)
+        for column in range(len(heads)):
+            self.resizeColumnToContents(column)  # once, and not with every cell
         if not self.currentIndex().isValid() and lines:
             self.setCurrentIndex(self.model().index(0, 0))
             self.clearSelection()

@@ -59,7 +59,9 @@ class CompareMeters(QWidget):
         self._fonts = Fonts.of(self.font())
         self._places: tuple[list[Places], QRectF] | None = None
         self._still: QPixmap | None = None
+        self._stale = True
         self._playing: tuple[int, int] | None = None  # which session is listened to, and where, in ns
+        self._axis = self.model.axis  # as it was placed
         self._dragged: tuple[float, int] | None = None  # from where, and the axis' first column then
         self.setAccessibleName("Sessions over one time axis")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -133,8 +135,10 @@ class CompareMeters(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         ratio, colours = self.devicePixelRatioF(), theme.colours(self.palette())
         if self._still is None or self._still.size() != self.size() * ratio:
-            self._still = QPixmap(self.size() * ratio)
+            self._still, self._stale = QPixmap(self.size() * ratio), True
             self._still.setDevicePixelRatio(ratio)
+        if self._stale:
+            self._stale = False
             self._still.fill(colours.window)
             places, times = self._laid_out()
             with _painting(self._still) as painter:
@@ -201,10 +205,10 @@ class CompareMeters(QWidget):
         return super().event(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._renew()
+        self._repaint()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._renew()
+        self._repaint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._renew()
@@ -216,7 +220,8 @@ class CompareMeters(QWidget):
         self._renew()
 
     def _changed(self) -> None:
-        self._renew()
+        (self._repaint if self.model.axis == self._axis else self._renew)()
+        self._axis = self.model.axis
         self.moved.emit()
         column = self.chosen_column
         if QAccessible.isActive() and column is not None and self.hasFocus():
@@ -226,7 +231,7 @@ class CompareMeters(QWidget):
 
     def _point(self, column: int | None) -> None:
         if self.model.point(column):
-            self._renew()
+            self._repaint()
             self.moved.emit()
 
     def _tooltip(self, position: QPointF) -> str:
@@ -239,13 +244,18 @@ class CompareMeters(QWidget):
         return ""
 
     def _renew(self) -> None:
-        self._still = self._places = None
+        """Place and paint all anew."""
+        self._places = None
+        self._repaint()
+
+    def _repaint(self) -> None:
+        """Paint what stands still anew, where it is."""
+        self._stale = True
         self.update()
 
     def _laid_out(self) -> tuple[list[Places], QRectF]:
         if self._places is None:
-            count, model = len(self.model.lanes), self.model
-            self._places = laid_out(QSizeF(self.size()), self._fonts, count, model.top, model.axis.columns)
+            self._places = laid_out(QSizeF(self.size()), self._fonts, self.model)
         return self._places
 
     def _put(self, playing: tuple[int, int] | None) -> QRectF | None:

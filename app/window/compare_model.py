@@ -14,7 +14,7 @@ from engine.cadence.rows import folded
 from engine.comparison import Comparison, Measured
 from engine.timing import UnitRecord
 
-MOST_BARS = 4096  # of a session; a longer one has bars of several seconds
+MOST_BARS = 2048  # of a session; a longer one has bars of several seconds
 MOST_COLUMNS = 120
 LEAST_COLUMNS = 16
 HIGHER = (2.6, 3.2)  # cadences that the axis holds beside a live meter's; what is higher is cut, and marked

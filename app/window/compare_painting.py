@@ -1,6 +1,6 @@
 """Paints several sessions' meters under one another, over one time axis, of the cadence meter's pieces [ui]."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
@@ -12,13 +12,31 @@ from app.window.cadence_pieces import Scene
 from app.window.compare_model import Axis, CompareModel, Lane
 from app.window.theme import SPACES, Colours, mixed
 from engine.cadence.rows import NS_PER_SECOND as NS
-from engine.comparison import felt
-from engine.comparison.session import Answer
-from engine.comparison.sounding import Heard
+from engine.comparison import Measured, felt
 from engine.phrases import printable, spoken
 
 USUAL_PLOT = 84.0
+TOUCHING = 0.5  # pixels
 MOST_LABELS = 12  # of gaps and answers; more are painted without words
+
+
+@dataclass(frozen=True)
+class Marks:
+    """When a session was heard, in pixels; what would touch is one, so that a long session has few.
+
+    Args:
+        voice: Where its voice sounded.
+        silent: Where it was due and silent.
+        gaps: How long each of those was, in ms; empty where they are too many to be told.
+        waits: From a question's end to its answer.
+        delays: How long each of those was, in ms; empty where they are too many to be told.
+    """
+
+    voice: list[QRectF]
+    silent: list[QRectF]
+    gaps: list[float]
+    waits: list[tuple[float, float]]
+    delays: list[float]
 
 
 @dataclass(frozen=True)
@@ -29,11 +47,13 @@ class Places:
         layout: Its meter.
         voice: When its voice was heard, and the gaps.
         wait: How long each answer was waited for.
+        marks: What lies in those two.
     """
 
     layout: Layout
     voice: QRectF
     wait: QRectF
+    marks: Marks
 
 
 def height_of(count: int, fonts: Fonts, plot: float = USUAL_PLOT) -> float:
@@ -41,15 +61,13 @@ def height_of(count: int, fonts: Fonts, plot: float = USUAL_PLOT) -> float:
     return 1.5 * SPACES.large + count * (_beside(fonts) + plot) + QFontMetricsF(fonts.small).height()
 
 
-def laid_out(size: QSizeF, fonts: Fonts, count: int, top: float, columns: int) -> tuple[list[Places], QRectF]:
+def laid_out(size: QSizeF, fonts: Fonts, model: CompareModel) -> tuple[list[Places], QRectF]:
     """Place every session's meter, and the one time axis beneath them.
 
     Args:
         size: The widget's.
         fonts: What it is written in.
-        count: How many sessions.
-        top: How many cadences each plot is high.
-        columns: How many bars each is wide.
+        model: The sessions.
     """
     small, strong = QFontMetricsF(fonts.small), QFontMetricsF(fonts.strong)
     pad = SPACES.large
@@ -57,9 +75,9 @@ def laid_out(size: QSizeF, fonts: Fonts, count: int, top: float, columns: int) -
     left = inner.left() + small.horizontalAdvance("0.25 s") + SPACES.medium
     right = inner.right() - small.horizontalAdvance("deadline") - SPACES.medium
     width = max(1.0, right - left)
-    room = (inner.height() - small.height()) / max(count, 1) - _beside(fonts)
+    room = (inner.height() - small.height()) / max(len(model.lanes), 1) - _beside(fonts)
     card, places, y = QRectF(0, 0, size.width(), size.height()), [], inner.top()
-    for _ in range(count):
+    for lane in model.lanes:
         summary = QRectF(inner.left(), y, inner.width(), strong.height())
         plot = QRectF(left, summary.bottom() + small.height() + SPACES.small, width, max(LEAST_PLOT, room))
         events = QRectF(left, plot.bottom() + SPACES.small, width, LANE)
@@ -69,9 +87,9 @@ def laid_out(size: QSizeF, fonts: Fonts, count: int, top: float, columns: int) -
         beneath = QRectF(inner.left(), wait.bottom(), inner.width(), 0)
         layout = Layout(
             card, summary, plot, events, notes=nothing, times=nothing, headline=beneath, chips=(), keys=QRectF(),
-            top=top, columns=columns,
+            top=model.top, columns=model.axis.columns,
         )  # fmt: skip
-        places.append(Places(layout, voice, wait))
+        places.append(Places(layout, voice, wait, _marks(lane.measured, model.axis, voice)))
         y = wait.bottom() + SPACES.medium
     return places, QRectF(left, y - SPACES.medium, width, small.height())
 
@@ -90,7 +108,7 @@ def paint_all(
         _paint_title(painter, scene)
         paint_plot(painter, scene)
         paint_lanes(painter, scene)
-        _paint_heard(painter, scene, place, model.axis)
+        _paint_heard(painter, scene, place)
     begun_ns = [(model.axis.first + column << model.axis.power) * NS for column in range(model.axis.columns)]
     last = Scene(model.lanes[-1], replace(places[-1].layout, times=times), fonts, colours, focused)
     paint_times(painter, last, begun_ns)
@@ -130,9 +148,9 @@ def _paint_title(painter: QPainter, scene: Scene[Lane]) -> None:
     painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, said)
 
 
-def _paint_heard(painter: QPainter, scene: Scene[Lane], place: Places, axis: Axis) -> None:
+def _paint_heard(painter: QPainter, scene: Scene[Lane], place: Places) -> None:
     """The voice as it sounded, gaps where they fell, and how long each answer was waited for."""
-    colours, metrics, session = scene.colours, QFontMetricsF(scene.fonts.small), scene.model.measured
+    colours, metrics, marks = scene.colours, QFontMetricsF(scene.fonts.small), place.marks
     painter.save()
     painter.setFont(scene.fonts.small)
     painter.setPen(QColor(colours.faint))
@@ -140,54 +158,65 @@ def _paint_heard(painter: QPainter, scene: Scene[Lane], place: Places, axis: Axi
         label = QRectF(scene.layout.summary.left(), box.top(), box.left() - scene.layout.summary.left(), box.height())
         painter.drawText(label.adjusted(0, 0, -SPACES.medium, 0), _RIGHT, name)
     painter.setClipRect(place.voice.united(place.wait))
-    labels = len(session.gaps) + len(session.answers) <= MOST_LABELS
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(mixed(colours.base, colours.ink, 0.75)))
-    for stretch in session.stretches:
-        if not stretch.gap and (sounded := _stretched(place.voice, axis, stretch)) is not None:
-            painter.drawRect(sounded)
-    silent = [
-        (place_of, gap.ms) for gap in session.gaps if (place_of := _stretched(place.voice, axis, gap)) is not None
-    ]
-    _paint_silence(painter, [box for box, _ in silent], colours)
-    if labels:
-        _paint_lengths(painter, place.voice, silent, metrics, colours)
-    _paint_waits(painter, place.wait, session.answers, axis, metrics, colours)
+    painter.drawRects(marks.voice)
+    _paint_silence(painter, marks.silent, colours)
+    _paint_lengths(painter, place.voice, marks, metrics, colours)
+    _paint_waits(painter, place.wait, marks, metrics, colours)
     painter.restore()
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-def _paint_waits(
-    painter: QPainter, lane: QRectF, answers: Sequence[Answer], axis: Axis, metrics: QFontMetricsF, colours: Colours
-) -> None:
+def _marks(session: Measured, axis: Axis, lane: QRectF) -> Marks:
+    """What of a session lies on the axis."""
+    begin_ns, per_ns = axis.begin_s * NS, lane.width() / (axis.seconds * NS)
+    end_ns = begin_ns + axis.seconds * NS
+
+    def x(ns: int) -> float:
+        return lane.left() + (ns - begin_ns) * per_ns
+
+    seen = [each for each in session.stretches if each.end_ns > begin_ns and each.start_ns < end_ns]
+    gaps = [each for each in seen if each.gap]
+    silent = _boxes(lane, [(x(each.start_ns), x(each.end_ns)) for each in gaps])
+    voice = _boxes(lane, [(x(each.start_ns), x(each.end_ns)) for each in seen if not each.gap])
+    asked = [(each, each.sounds_at_ns - round(each.delay_ms * 1e6)) for each in session.answers]
+    waited = [(each, ns) for each, ns in asked if each.sounds_at_ns > begin_ns and ns < end_ns]
+    return Marks(
+        voice,
+        silent,
+        [each.ms for each in gaps] if len(gaps) == len(silent) <= MOST_LABELS else [],
+        [(x(ns), x(each.sounds_at_ns)) for each, ns in waited],
+        [each.delay_ms for each, _ in waited] if len(waited) <= MOST_LABELS else [],
+    )
+
+
+def _boxes(lane: QRectF, spans: Iterable[tuple[float, float]]) -> list[QRectF]:
+    """Places in a lane."""
+    joined: list[tuple[float, float]] = []
+    for begin, end in spans:
+        left, right = max(begin, lane.left() - 2), min(max(end, begin + 1.0), lane.right() + 2)
+        if joined and left <= joined[-1][1] + TOUCHING:
+            left = joined.pop()[0]
+        joined.append((left, right))
+    return [QRectF(left, lane.top() + 2, right - left, lane.height() - 4) for left, right in joined]
+
+
+def _paint_waits(painter: QPainter, lane: QRectF, marks: Marks, metrics: QFontMetricsF, colours: Colours) -> None:
     """From each question's end to its answer; in words beside it, as far as there is room."""
-    waits = [
-        tuple(lane.left() + axis.share(ns) * lane.width() for ns in (begun_ns, answer.sounds_at_ns))
-        for answer in answers
-        for begun_ns in (answer.sounds_at_ns - round(answer.delay_ms * 1e6),)
-    ]
+    waits = marks.waits
     painter.setPen(QPen(QColor(colours.ink), 1))
     y = round(lane.center().y()) + 0.5
+    ticks = [QLineF(x, y - 4, x, y + 4) for wait in waits for x in wait] if len(waits) <= lane.width() / 12 else []
+    painter.drawLines([*(QLineF(asked, y, at, y) for asked, at in waits), *ticks])
     nexts = [*(min(asked, lane.right()) for asked, _ in waits[1:]), lane.right()]
-    for answer, (asked, at), free_until in zip(answers, waits, nexts, strict=False):
-        if asked > lane.right() or at < lane.left():
-            continue
-        painter.drawLine(QLineF(asked, y, at, y))
-        for x in (asked, at):
-            painter.drawLine(QLineF(x, y - 4, x, y + 4))
-        long, short = (text.format(spoken(answer.delay_ms)) for text in ("answer after {}", "{}"))
+    for delay_ms, (_, at), free_until in zip(marks.delays, waits, nexts, strict=False):
+        long, short = (text.format(spoken(delay_ms)) for text in ("answer after {}", "{}"))
         box = QRectF(at + SPACES.small, lane.top(), free_until - at - 2 * SPACES.small, lane.height())
         said = next((text for text in (long, short) if metrics.horizontalAdvance(text) <= box.width()), "")
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, said)
-
-
-def _stretched(lane: QRectF, axis: Axis, stretch: Heard) -> QRectF | None:
-    """Its place in a lane; None where it is out of view."""
-    left, right = (lane.left() + axis.share(ns) * lane.width() for ns in (stretch.start_ns, stretch.end_ns))
-    left, right = max(left, lane.left() - 2), min(right, lane.right() + 2)
-    return QRectF(left, lane.top() + 2, max(right - left, 1.0), lane.height() - 4) if left < right else None
 
 
 def _paint_silence(painter: QPainter, boxes: Sequence[QRectF], colours: Colours) -> None:
@@ -198,16 +227,10 @@ def _paint_silence(painter: QPainter, boxes: Sequence[QRectF], colours: Colours)
         painter.drawRects(list(boxes))
 
 
-def _paint_lengths(
-    painter: QPainter,
-    lane: QRectF,
-    silent: Sequence[tuple[QRectF, float]],
-    metrics: QFontMetricsF,
-    colours: Colours,
-) -> None:
+def _paint_lengths(painter: QPainter, lane: QRectF, marks: Marks, metrics: QFontMetricsF, colours: Colours) -> None:
     """How long gaps were, in each or beside it, as far as there is room."""
     free_from = lane.left()
-    for box, ms in silent:
+    for box, ms in zip(marks.silent, marks.gaps, strict=False):
         text = f"{spoken(ms)} silent"
         width = metrics.horizontalAdvance(text) + 6
         before = box.left() - width - 2

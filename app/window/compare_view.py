@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal, SignalInstance
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QFileDialog, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
@@ -248,7 +248,7 @@ class CompareView(Page):
         self.body.show()
         self.export.setEnabled(True)
         self.meters.refresh()
-        self._show_figures()
+        QTimer.singleShot(0, self, self._show_figures)  # a turn of its own: both at once take 40 ms
         self.show_snapshot(self._snapshot)
         if self.isVisible() and self.back.hasFocus():
             self.meters.setFocus()

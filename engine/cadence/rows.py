@@ -23,7 +23,7 @@ WAITING = "(waiting)"  # the chunk is there, the engine is still at the unit bef
 OTHER = "(other)"  # the engine's own work between stages
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """What the engine did from one moment to another, in ms after the row's arrival: a stage, WAITING or OTHER."""
 
