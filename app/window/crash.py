@@ -50,7 +50,9 @@ class Crashes(QObject):
 
     Args:
         end: Ends the conversation so that its log is whole; called for each dialog that says so. Must not wait.
-        parent: The window, above which the dialog shows; may be set later.
+
+    Attributes:
+        parent_widget: A part of the window, above which the dialog shows and whose looks it has.
     """
 
     _met: SignalInstance = Signal(object)  # type: ignore[assignment]  # crosses to the UI thread

@@ -86,6 +86,11 @@ class MainWindow(QWidget):
             self.show_first_start()
         self.restoreGeometry(QByteArray.fromBase64(desk.settings.window.encode("ascii", "replace")))
 
+    @property
+    def parts(self) -> list[QWidget]:
+        """All that it shows; what is in view comes first."""
+        return sorted((*self._pages, self.tabs, self.status), key=lambda part: not part.isVisible())
+
     def begin(self) -> None:
         """Poll from now on."""
         self._timer.start()
