@@ -38,6 +38,11 @@ class Looked:
     comparison: Comparison
     closes: tuple[Close, ...]
 
+    @property
+    def names(self) -> list[str]:
+        """What the sessions are called."""
+        return [printable(session.name) for session in self.comparison.sessions]
+
 
 class Unwanted(CadenceError):
     """Nobody waits for it any more."""
@@ -106,7 +111,10 @@ class CompareView(Page):
         self.whole.clicked.connect(self.meters.whole)
         self.where.valueChanged.connect(self.meters.go_to)
         self.meters.moved.connect(self._show_axis)
-        self.everything.toggled.connect(self._show_figures)
+        self.everything.toggled.connect(self._show_more)
+        self._parts: list[Callable[[Looked], None]] = []
+        self._next_part = QTimer(self, interval=0)
+        self._next_part.timeout.connect(self._show_part)
         self.body.hide()
 
     @property
@@ -228,9 +236,19 @@ class CompareView(Page):
         self.second.setMinimumWidth(min(self.second.whole_width, most) if beside else 0)
 
     def _show(self, looked: Looked) -> None:
+        """Show what was read, a part a turn of the window's loop: all at once would take 90 ms."""
         self._looked = looked
-        comparison = looked.comparison
-        names = [printable(session.name) for session in comparison.sessions]
+        self._parts = [self._show_words, self._show_felt, self._show_meters, self._show_figures]
+        self._next_part.start()
+
+    def _show_part(self) -> None:
+        if self._parts and self._looked is not None:
+            self._parts.pop(0)(self._looked)
+        else:
+            self._next_part.stop()
+
+    def _show_words(self, looked: Looked) -> None:
+        comparison, names = looked.comparison, looked.names
         self.title.setText(f"{', '.join(names[:-1])} and {names[-1]}")
         said = headline(comparison)
         self.says.setText(f"{said[:1].upper()}{said[1:]}. {'. '.join(words.bits(comparison))}.")
@@ -242,17 +260,27 @@ class CompareView(Page):
         beware = words.beware(comparison)
         self.beware.setText("\n".join(beware))
         self.beware.setVisible(bool(beware))
-        self.felt.show_comparison(comparison, self._listen)
         self.sound.setText("What you hear. " + " ".join(self._sounds(names)))
-        self.meters.model.show(comparison, looked.closes)
+
+    def _show_felt(self, looked: Looked) -> None:
+        self.felt.show_comparison(looked.comparison, self._listen)
+
+    def _show_meters(self, looked: Looked) -> None:
+        self.meters.model.show(looked.comparison, looked.closes)
         self.body.show()
         self.export.setEnabled(True)
         self.meters.refresh()
-        QTimer.singleShot(0, self, self._show_figures)  # a turn of its own: both at once take 40 ms
         self.show_snapshot(self._snapshot)
         if self.isVisible() and self.back.hasFocus():
             self.meters.setFocus()
             self.verticalScrollBar().setValue(0)
+
+    def _show_more(self) -> None:
+        if self._looked is not None:
+            self._show_figures(self._looked)
+
+    def _show_figures(self, looked: Looked) -> None:
+        self.figures.show_comparison(looked.comparison, everything=self.everything.isChecked())
 
     def _sounds(self, names: Sequence[str]) -> list[str]:
         """What is heard of each; what is true of all is said once."""
@@ -260,10 +288,6 @@ class CompareView(Page):
         if len(set(says)) == 1:
             return [printable(says[0])]
         return [f"{name}: {printable(each)}" for name, each in zip(names, says, strict=True)]
-
-    def _show_figures(self) -> None:
-        if self._looked is not None:
-            self.figures.show_comparison(self._looked.comparison, everything=self.everything.isChecked())
 
     def _show_axis(self) -> None:
         model = self.meters.model

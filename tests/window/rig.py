@@ -72,7 +72,7 @@ class Rig:
 
     def settle(self) -> None:
         """Poll, and let queued work and layouts come to rest."""
-        for _ in range(4):
+        for _ in range(6):
             self.window.poll()
             self.desk.background.wait()
             QCoreApplication.processEvents()
