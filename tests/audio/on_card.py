@@ -1,10 +1,10 @@
 """What a test lets real PortAudio do, in a process whose environment names the virtual card. Writes one line of JSON.
 
-    python -m tests.audio.on_card FOLDER SECONDS [--rescan] [--rates IN OUT] [--starts N]
+    python -m tests.audio.on_card FOLDER SECONDS [--rescan] [--flush] [--rates IN OUT] [--starts N]
 
 Hears for SECONDS, and sounds a tone of 1 kHz in the third and fourth second. With --rescan it waits until both devices
-are lost, makes FOLDER/lost, waits for FOLDER/again, looks for devices again, and hears on. Both sides are left in
-FOLDER/both.npy.
+are lost, makes FOLDER/lost, waits for FOLDER/again, looks for devices again, and hears on. With --flush it is cut short
+in the midst of another tone. Both sides are left in FOLDER/both.npy.
 """
 
 import argparse
@@ -77,6 +77,34 @@ class Held:
         self.pump(0.5)
         self.sound.voice.push(tone[self.out_hz :], due_ns + NS)
 
+    def cut(self) -> dict[str, float]:
+        """Four seconds of the tone, flushed after one; tells how long what callbacks were given was loud.
+
+        Of that, what they were given after the flush is told too, in frames.
+        """
+        speaker, given = self.sound._speaker, []
+        write = speaker.tape.write
+
+        def note(mono: np.ndarray, *rest: object) -> None:
+            given.append(mono.copy())
+            write(mono, *rest)
+
+        speaker.tape.write = note
+        at = np.arange(4 * self.out_hz) / self.out_hz
+        due_ns = self.clock.now_ns() + self.sound.voice.lead_ns
+        self.sound.voice.push((0.3 * np.sin(2 * np.pi * 2000 * at)).astype(np.float32), due_ns)
+        self.pump((due_ns - self.clock.now_ns()) / NS + 1)
+        before = len(given)
+        left = self.sound.voice.flush(self.clock.now_ns())
+        self.pump(1)
+        loud = [np.flatnonzero(np.abs(np.concatenate(blocks)) > 0.003) for blocks in (given, given[before:])]
+        frames = [int(found[-1] + 1) if len(found) else 0 for found in loud]
+        return {
+            "left_s": left / self.out_hz,
+            "loud_s": (frames[0] - int(loud[0][0])) / speaker.rate_hz,
+            "loud_after_ms": 1e3 * frames[1] / speaker.rate_hz,
+        }
+
     def lose_and_find(self) -> float:
         assert self.pump(PATIENCE_S, lambda: self.kinds.count(Happening.LOST) == 2), "nothing was lost"
         (self.folder / "lost").touch()
@@ -96,6 +124,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("seconds", type=float)
     parser.add_argument("--rescan", action="store_true")
+    parser.add_argument("--flush", action="store_true")
     parser.add_argument("--rates", type=int, nargs=2, default=(IN_HZ, OUT_HZ))
     parser.add_argument("--starts", type=int, default=1)
     args = parser.parse_args()
@@ -111,6 +140,8 @@ def main() -> None:
             (args.folder / "ready").touch()
             held.say()
         held.pump(args.seconds - 2.5 if args.starts == 1 else 0.1)
+        if args.flush:
+            told |= held.cut()
         if args.rescan:
             rescan_s = held.lose_and_find()
             held.pump(args.seconds)

@@ -103,6 +103,20 @@ def test_both_ways_at_once_every_sample_is_counted_and_tones_come_through(
     assert told["voice"]["underflows"] == 0
 
 
+def test_a_flush_is_silent_within_a_block_and_the_card_sounds_no_more_than_callbacks_were_given(
+    card: VirtualCard,
+) -> None:
+    with card.recording() as recording:
+        told = OnCard(card, 5, "--flush").told()
+        heard = recording.samples
+    assert told["left_s"] > 2
+    # A block that was being filled, and in the next one the fade; measured: 9.8 to 9.9 ms, the fade alone.
+    assert 0 < told["loud_after_ms"] <= 30
+    assert told["voice"]["flushed"] == round(told["left_s"] * 24_000)
+    loud_s = 0.005 * np.count_nonzero(levels(heard, 2000, CARD_RATE_HZ, every_s=0.005) > 0.15)
+    assert 0.5 < loud_s < told["loud_s"] + 0.01
+
+
 def test_a_killed_server_is_said_and_after_a_rescan_the_sound_goes_on(card: VirtualCard) -> None:
     running = OnCard(card, 3.5, "--rescan")
     running.wait_for("ready")

@@ -81,7 +81,10 @@ def test_a_voice_that_barges_in_is_heard_and_the_old_answer_is_not(card: Virtual
         heard = recording.samples
     loud = np.flatnonzero(np.abs(heard) > LOUD)
     old = loud[(loud > began) & (loud < ended)]
-    assert (old[-1] - began) / CARD_RATE_HZ < 2.0 if len(old) else True
+    # A second until what cuts in has been heard whole, its unit's work, and what the driver held already: measured,
+    # 1.82 to 1.85 s. That a flush itself takes a block is another test's.
+    assert len(old), "there was nothing to cut short"
+    assert (old[-1] - began) / CARD_RATE_HZ < 2.0
     assert "tokyo" in understood(heard[ended:])
 
 
