@@ -26,7 +26,7 @@ from app.live.snapshot import Snapshot
 from app.live.worker import Worker
 from engine.clock import NS
 from engine.models.registry import Built
-from engine.timing import AnyRecord, End
+from engine.timing import AnyRecord, End, UnitRecord
 from engine.timing.reader import read_log
 from tests.audio.fake_backend import MIC, SPEAKER, FakeBackend, World
 from tests.fakes import ManualClock, NotingArena, Told, ToldModel
@@ -214,6 +214,9 @@ class Bench:
 
     def records(self, log: int = -1) -> list[AnyRecord]:
         return list(read_log(self.logs[log]).records())
+
+    def units(self, log: int = -1) -> list[UnitRecord]:
+        return [record for record in self.records(log) if isinstance(record, UnitRecord)]
 
     def end(self, log: int = -1) -> End:
         end = read_log(self.logs[log]).end

@@ -5,30 +5,23 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
 from app import wiring
-from app.audio.devices import DeviceChoice
-from app.audio.state import NO_STREAM, EchoMode, SoundSettings
+from app.audio.state import NO_STREAM
 from app.audio.voice import Voice
 from app.live.snapshot import Listening, Phase
-from app.live.worker import ThreadWorker
 from engine.clock import NS
-from engine.errors import CadenceError, MissingWeights
+from engine.errors import MissingWeights
 from engine.models.registry import Built
 from engine.step import Event, Said
-from engine.timing import Device, Fault, MemoryRecord, UnitRecord
-from tests.audio.fake_backend import MIC, SPEAKER, FakeBackend
+from engine.timing import MemoryRecord
+from tests.audio.fake_backend import MIC, SPEAKER
 from tests.fakes import Told, tone
 from tests.live.bench import Bench
-
-
-def units(bench: Bench, log: int = -1) -> list[UnitRecord]:
-    return [record for record in bench.records(log) if isinstance(record, UnitRecord)]
 
 
 def phases(polled: list[tuple[float, object]]) -> list[Phase]:
@@ -69,7 +62,7 @@ def test_it_loads_opens_talks_and_stops_with_everything_closed(tmp_path: Path) -
 def test_units_arrive_on_the_microphones_grid_a_second_apart(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [Told(takes_s=0.3), Told(takes_s=1.4), Told(takes_s=0.2)])
     bench.talk(8)
-    records = units(bench)
+    records = bench.units()
     assert [unit.arrival_ns for unit in records] == [unit.index * NS for unit in records]
     assert all(unit.start_ns >= unit.arrival_ns for unit in records)
     assert [unit.overrun for unit in records[:4]] == [False, True, False, False]
@@ -81,7 +74,7 @@ def test_what_the_model_says_sounds_when_it_is_due_at_the_ear(tmp_path: Path) ->
     said = [Told(), Told(Event.SPEAK, tone(1.0), takes_s=0.4, last_voiced_sample=24_000), Told(Event.SPEAK, tone(0.5))]
     bench = Bench(tmp_path, said)
     bench.talk(8)
-    header, spoke = bench.records()[0], units(bench)[1]
+    header, spoke = bench.records()[0], bench.units()[1]
     loud = np.flatnonzero(np.abs(bench.sounded) > 0.05)
     assert np.diff(loud).max() < 480  # no gap in the voice
     length_s = (loud[-1] - loud[0]) / SPEAKER.rate_hz
@@ -140,7 +133,7 @@ def test_a_stop_in_the_middle_of_a_unit_ends_it_at_the_next_stage(tmp_path: Path
     bench.engine.run()
     assert bench.snapshot.phase is Phase.IDLE
     assert bench.clock.seconds - stopped[0] < 2
-    assert len(units(bench)) == 1  # the second was not finished
+    assert len(bench.units()) == 1  # the second was not finished
     assert bench.end().reason == "stopped"
     assert np.abs(bench.sounded).max() < 0.01
 
@@ -163,14 +156,14 @@ def test_a_stop_that_a_stage_holds_up_is_done_within_two_seconds_all_the_same(tm
     assert idle_s - stop_s < 2
     assert ended_with == ["stopped"]  # the log was closed long before the stage came back
     assert bench.clock.seconds > 9
-    assert len(units(bench)) == 1  # and what it brought is in no log
+    assert len(bench.units()) == 1  # and what it brought is in no log
     assert not bench.backend.open_streams
     bench.model.at = lambda index: None
     bench.clock.at(bench.clock.seconds + 4, bench.conversation.stop)
     bench.conversation.start()
     bench.engine.run()
     assert len(bench.logs) == 2
-    assert units(bench)
+    assert bench.units()
 
 
 def test_a_stop_while_the_model_loads_is_done_and_the_load_is_not_lost(tmp_path: Path) -> None:
@@ -219,7 +212,7 @@ def test_a_restart_forgets_the_conversation_and_keeps_the_model(tmp_path: Path) 
     assert bench.model.begun == 2
     assert talked.units[0].index == 0
     assert talked.log == bench.logs[1]
-    assert units(bench)[0].arrival_ns == 0
+    assert bench.units()[0].arrival_ns == 0
 
 
 def test_commands_that_mean_nothing_now_do_nothing(tmp_path: Path) -> None:
@@ -319,251 +312,12 @@ def test_a_stage_that_raises_costs_the_turn_alone(tmp_path: Path) -> None:
 def test_an_engine_that_falls_far_behind_drops_the_oldest_and_counts_it(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [Told(), Told(takes_s=14.0)])
     bench.talk(24)
-    dropped_ms = sum(unit.audio.dropped_ms for unit in units(bench))
+    dropped_ms = sum(unit.audio.dropped_ms for unit in bench.units())
     assert dropped_ms > 1000
     heard = sum(len(samples) for _, samples in bench.model.heard)
-    last = units(bench)[-1].index
+    last = bench.units()[-1].index
     assert heard / 16 + dropped_ms == pytest.approx(1000 * (last + 1))  # every sample was heard or is counted
-    assert units(bench)[-1].slack_ms > 900  # and it has caught up
-
-
-# --- devices ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_lost_microphone_pauses_the_session_and_a_rescan_goes_on(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, [Told(), Told(Event.SPEAK, np.concatenate([tone(1.0)] * 1))])
-    polled = bench.watch(until_s=20)
-    bench.clock.at(5, lambda: bench.backend.unplug(MIC))
-    bench.clock.at(8, bench.conversation.rescan)  # in vain
-    bench.clock.at(11, lambda: bench.backend.present.append(MIC))
-    bench.clock.at(12, bench.conversation.rescan)
-    bench.talk(17)
-    lost_s = next(at for at, snapshot in polled if snapshot.phase is Phase.PAUSED)
-    assert 5 < lost_s < 6
-    paused = [snapshot for at, snapshot in polled if lost_s <= at < 8]
-    assert all(snapshot.phase is Phase.PAUSED for snapshot in paused)
-    assert MIC.name in paused[0].message
-    in_vain = next(snapshot for at, snapshot in polled if at > 8.2)
-    assert in_vain.phase is Phase.PAUSED
-    assert "there is no microphone" in in_vain.message
-    back = [snapshot for at, snapshot in polled if 13 < at < 16.9]
-    assert all(snapshot.phase is Phase.TALKING for snapshot in back)
-    assert back[0].message == ""
-    lines = [record for record in bench.records() if isinstance(record, Device)]
-    assert any("is gone" in line.message for line in lines)
-    assert any("is back" in line.message for line in lines)
-    assert sum("is gone" in line.message for line in lines) == 1  # said once
-    records = units(bench)
-    assert [unit.arrival_ns for unit in records] == [unit.index * NS for unit in records]  # on the same grid
-    jumps = np.diff([unit.index for unit in records])
-    assert sorted(jumps)[-1] > 4
-    assert sorted(jumps)[-2] == 1
-    assert sum(unit.audio.dropped_ms for unit in records) == 0
-    assert bench.end().reason == "stopped"
-
-
-@pytest.mark.parametrize("at_s", [5.6, 6.0, 6.3])
-def test_a_rescan_makes_no_unit_late(tmp_path: Path, at_s: float) -> None:
-    bench = Bench(tmp_path, [Told(takes_s=0.6)] * 20)
-    bench.clock.at(at_s, bench.conversation.rescan)
-    bench.talk(12)
-    records = units(bench)
-    assert len(records) >= 9
-    assert max(unit.start_ns - unit.arrival_ns for unit in records) < NS // 50
-    assert not any(unit.overrun for unit in records)
-
-
-def test_a_lost_speaker_cuts_what_was_being_said(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, [Told(), Told(Event.SPEAK, tone(1.0)), Told(Event.SPEAK, tone(1.0))])
-    bench.clock.at(4.3, lambda: bench.backend.unplug(SPEAKER))
-    bench.clock.at(8, lambda: bench.backend.present.append(SPEAKER))
-    bench.clock.at(8.1, bench.conversation.rescan)
-    bench.talk(12)
-    assert sum(so_far.interrupted for so_far in bench.model.so_far) == 1
-    assert any(isinstance(record, Device) and SPEAKER.name in record.message for record in bench.records())
-
-
-def test_a_driver_that_does_not_open_is_said_and_what_it_opens_too_late_is_closed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.control.at_once = False
-    polled = bench.watch(until_s=30, every_s=0.5)
-    bench.conversation.start()
-    bench.engine.run()
-    assert bench.snapshot.phase is Phase.FAILED
-    assert "has not opened its devices within 10 s" in bench.snapshot.message
-    assert 9 < polled[-1][0] < 12.5
-    bench.conversation.start()
-    bench.engine.run()
-    assert bench.snapshot.phase is Phase.FAILED
-    bench.control.run()
-    assert not bench.backend.streams  # neither of the two was wanted any more
-    bench.control.at_once = True
-    assert bench.talk(bench.clock.seconds + 4).phase is Phase.TALKING
-
-
-def test_what_a_driver_opens_too_late_is_closed(tmp_path: Path) -> None:
-    control, is_at_it, lets = ThreadWorker("control"), threading.Event(), threading.Event()
-    bench, real = Bench(tmp_path, control=control), FakeBackend.open
-
-    def open_late(*arguments: Any) -> Any:
-        is_at_it.set()
-        assert lets.wait(10)
-        return real(bench.backend, *arguments)
-
-    bench.backend.open = open_late  # type: ignore[method-assign]
-    bench.clock.at(1, lambda: is_at_it.wait(10))
-    bench.conversation.start()
-    bench.engine.run()
-    assert bench.snapshot.phase is Phase.FAILED
-    lets.set()
-    assert control.close(10)
-    assert len(bench.backend.streams) == 2
-    assert not bench.backend.open_streams
-
-
-def test_a_driver_that_hangs_as_devices_are_exchanged_pauses_the_session_until_it_has_done_so(tmp_path: Path) -> None:
-    control, is_at_it, lets = ThreadWorker("control"), threading.Event(), threading.Event()
-    bench, real = Bench(tmp_path, control=control), FakeBackend.open
-
-    def open_late(*arguments: Any) -> Any:
-        is_at_it.set()
-        assert lets.wait(10)
-        return real(bench.backend, *arguments)
-
-    def rescan() -> None:
-        bench.backend.open = open_late  # type: ignore[method-assign]
-        bench.conversation.rescan()
-        assert is_at_it.wait(10)
-
-    bench.clock.at(1, lambda: control.call(lambda: None).result(10))  # opened
-    bench.clock.at(4, rescan)
-    bench.clock.at(20, lambda: (lets.set(), control.call(lambda: None).result(10)))
-    polled = bench.watch(until_s=25, every_s=0.5)
-    bench.talk(25)
-    assert {snapshot.phase for at, snapshot in polled if 3 < at < 13.5} == {Phase.TALKING}
-    paused = [snapshot for at, snapshot in polled if 15 < at < 19.5]
-    assert {snapshot.phase for snapshot in paused} == {Phase.PAUSED}
-    assert "has not opened its devices within 10 s" in paused[0].message
-    assert {snapshot.phase for at, snapshot in polled if 21 < at < 24.5} == {Phase.TALKING}
-    assert control.close(10)
-
-
-def test_a_device_that_does_not_start_is_said_and_left_closed(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    for device in (MIC, SPEAKER):
-        bench.backend.of(device).starts = False
-        bench.conversation.start()
-        bench.engine.run()
-        assert bench.snapshot.phase is Phase.FAILED
-        assert f"'{device.name}' does not start" in bench.snapshot.message
-        assert not bench.backend.open_streams
-        bench.conversation.rescan()
-        bench.backend.of(device).starts = True
-    bench.talk(bench.clock.seconds + 3)
-
-
-def test_a_driver_that_hangs_at_the_end_of_a_session_is_said_and_never_started_over_beneath(tmp_path: Path) -> None:
-    bench, release = Bench(tmp_path), threading.Event()
-    bench.backend.of(MIC).hangs = release
-    bench.close_s = 0.05
-    bench.clock.at(3, lambda: setattr(bench.control, "at_once", False))  # it takes longer than the engine waits for
-    bench.talk(3)
-    assert bench.snapshot.phase is Phase.IDLE
-    bench.control.run()
-    bench.control.at_once = True
-    closing = [stream.closed_by for stream in bench.backend.streams]
-    assert "did not let go" in bench.snapshot.message
-    assert [stream.request.device for stream in bench.backend.open_streams] == [MIC]
-    bench.conversation.rescan()
-    assert bench.backend.starts_over == 0
-    assert "the driver hangs" in bench.snapshot.message
-    release.set()
-    for thread in closing:
-        assert thread is not None
-        thread.join(5)
-    bench.conversation.rescan()
-    assert bench.backend.starts_over == 1
-    assert not bench.backend.open_streams
-
-
-def test_devices_are_listed_from_the_beginning_and_looked_for_again_without_a_session(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    assert {device.name for device in bench.conversation.devices().all} == {MIC.name, SPEAKER.name}
-    bench.backend.unplug(MIC)
-    bench.conversation.rescan()
-    assert {device.name for device in bench.conversation.devices().all} == {SPEAKER.name}
-
-
-def test_settings_that_change_while_it_talks_are_heard_without_ending_it(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.clock.at(3, lambda: change(bench, echo=EchoMode.HALF_DUPLEX, volume=0.25))
-    bench.clock.at(4, lambda: change(bench, output_latency_s=0.3))
-    bench.clock.at(5, lambda: change(bench, microphone=DeviceChoice("None such", "ALSA")))
-    polled = bench.watch(until_s=8)
-    bench.clock.at(6, lambda: change(bench))
-    bench.talk(8)
-    at = {second: next(snapshot for when, snapshot in polled if when > second + 0.5) for second in (3, 4, 5, 6)}
-    assert at[3].echo is EchoMode.HALF_DUPLEX
-    assert at[3].phase is Phase.TALKING
-    assert at[4].speaker.latency_ms == 300
-    assert at[5].phase is Phase.PAUSED
-    assert "None such" in at[5].message
-    assert at[6].phase is Phase.TALKING
-    assert at[6].echo is EchoMode.HEADPHONES
-    assert len(bench.logs) == 1
-
-
-def test_a_rescan_keeps_what_the_settings_have_become(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, [Told(), *[Told(Event.SPEAK, tone(1.0)) for _ in range(9)]])
-    bench.clock.at(3, lambda: change(bench, echo=EchoMode.HALF_DUPLEX, volume=0.25))
-    bench.clock.at(5, bench.conversation.rescan)
-    polled = bench.watch(until_s=10)
-    bench.talk(10)
-    assert {snapshot.echo for at, snapshot in polled if 3.1 < at < 9.9} == {EchoMode.HALF_DUPLEX}
-    assert np.percentile(np.abs(bench.sounded[SPEAKER.rate_hz :]), 99) == pytest.approx(0.25 * 0.5, abs=0.01)
-
-
-def change(bench: Bench, **sound: object) -> None:
-    bench.settings.change(sound=SoundSettings(**sound))  # type: ignore[arg-type]
-    bench.conversation.apply()
-
-
-def test_what_is_wrong_with_the_sound_is_said_for_as_long_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(rate_hz: int) -> None:
-        raise CadenceError("there is no echo canceller")
-
-    monkeypatch.setattr("app.audio.hearing.Canceller", missing)
-    bench = Bench(tmp_path)
-    bench.backend.of(MIC).wave = lambda seconds: np.where(seconds - bench.clock.begin_ns / NS < 6, 0.0, 0.2)
-    bench.settings.change(sound=SoundSettings(echo=EchoMode.CANCELLER))
-    polled = bench.watch(until_s=12)
-    bench.clock.at(9, lambda: change(bench, echo=EchoMode.HEADPHONES))
-    bench.talk(11)
-    at = {second: next(snapshot.message for when, snapshot in polled if when >= second) for second in (2, 5, 7, 10)}
-    assert ["no echo canceller" in message for message in at.values()] == [True, True, True, False]
-    assert ["nothing but zeros" in message for message in at.values()] == [False, True, False, False]
-    assert at[10] == bench.snapshot.message == ""
-    logged = [record.message for record in bench.records() if isinstance(record, Device)]
-    assert sum("nothing but zeros" in line for line in logged) == 1
-    assert sum("no echo canceller" in line for line in logged) == 1
-
-
-def test_a_look_for_devices_that_failed_is_said_until_one_succeeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise CadenceError("the sound library cannot be started")
-
-    bench = Bench(tmp_path)
-    real = bench.backend.start_over
-    monkeypatch.setattr(bench.backend, "start_over", fail)
-    bench.conversation.rescan()
-    assert bench.snapshot.message == "the sound library cannot be started"
-    monkeypatch.setattr(bench.backend, "start_over", real)
-    bench.conversation.rescan()
-    assert bench.snapshot.message == ""
+    assert bench.units()[-1].slack_ms > 900  # and it has caught up
 
 
 # --- the microphone and the voice ------------------------------------------------------------------------------------
@@ -628,7 +382,7 @@ def test_stop_speaking_is_silent_within_a_block_and_the_turn_ends(tmp_path: Path
     told = bench.model.so_far
     assert [so_far.interrupted for so_far in told[:5]] == [False, False, False, True, False]
     assert told[3].unplayed_samples > 24_000  # the second that was cut, and the one that came in that unit
-    assert units(bench)[2].response_delay_ms is None
+    assert bench.units()[2].response_delay_ms is None
 
 
 def test_to_stop_speaking_waits_for_nothing_that_the_engine_does_between_units(tmp_path: Path) -> None:
@@ -686,7 +440,7 @@ def test_both_sides_are_recorded_where_the_user_asked_for_it(tmp_path: Path) -> 
     sound, rate_hz = soundfile.read(talked.recording)
     assert rate_hz == 16_000
     assert sound.shape[1] == 2
-    assert len(sound) / 16_000 == pytest.approx(units(bench)[-1].index + 1.5, abs=1)
+    assert len(sound) / 16_000 == pytest.approx(bench.units()[-1].index + 1.5, abs=1)
     user, agent = sound.T
     assert (np.abs(user) > 0.2).mean() == pytest.approx(0.5, abs=0.1)
     assert (np.abs(agent) > 0.01).sum() / 16_000 == pytest.approx(2.0, abs=0.1)
@@ -706,59 +460,3 @@ def test_nobody_waits_in_a_session_where_nobody_spoke_and_dead_air_is_seen_where
     assert dead_ms[0] == 0
     assert max(dead_ms) > 2500
     assert dead_ms[-1] == 0
-
-
-# --- trying devices --------------------------------------------------------------------------------------------------
-
-
-def test_devices_are_tried_without_a_model(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    # The room: half a second after the test is asked for, the microphone hears it for a second.
-    bench.backend.of(MIC).wave = lambda seconds: np.where((seconds > 10.3) & (seconds < 11.3), 0.1, 0.001)
-    polled = bench.watch(until_s=8)
-    bench.clock.at(3, bench.conversation.play_test)
-    bench.clock.at(7, lambda: bench.conversation.try_sound(False))
-    bench.conversation.try_sound(True)
-    bench.engine.run()
-    shown = [(at, snapshot) for at, snapshot in polled if snapshot.trial is not None]
-    assert all(snapshot.phase is Phase.IDLE for _, snapshot in shown)
-    assert any(snapshot.microphone.rms > 0.05 for _, snapshot in shown)
-    assert any(snapshot.speaker.peak > 0.1 for _, snapshot in shown)
-    assert any(snapshot.trial.playing for _, snapshot in shown)  # type: ignore[union-attr]
-    heard_db = shown[-1][1].trial.heard_db  # type: ignore[union-attr]
-    assert heard_db == pytest.approx(40, abs=3)
-    assert bench.snapshot.trial is None
-    assert bench.loader.loads == 0
-    assert not bench.backend.open_streams
-
-
-def test_a_conversation_that_starts_ends_the_trial(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.clock.at(2, bench.conversation.start)
-    bench.clock.at(6, bench.conversation.stop)
-    bench.conversation.try_sound(True)
-    bench.engine.run()
-    assert units(bench)
-    assert bench.snapshot.trial is None
-
-
-def test_devices_that_cannot_be_tried_are_said(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.backend.of(SPEAKER).refuses_rates = frozenset({48_000, 44_100, 16_000, 24_000, 32_000, 96_000, 22_050, 8_000})
-    bench.conversation.try_sound(True)
-    bench.engine.run()
-    assert bench.snapshot.trial is None
-    assert SPEAKER.name in bench.snapshot.message
-    assert not bench.backend.open_streams
-
-
-def test_faults_of_the_sound_are_told_and_logged_and_come_in_no_storm(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.backend.of(SPEAKER).flags = True
-    talked = bench.talk(7)
-    assert talked.faults
-    assert len(talked.faults) <= 8
-    logged = [record for record in bench.records() if isinstance(record, Fault)]
-    assert len(logged) == len(talked.faults)
-    assert "speaker: the driver ran dry" in talked.faults[-1].message
-    assert "times)" in talked.faults[-1].message

@@ -1,4 +1,4 @@
-"""The test of the echo measures the room, whatever is chosen; where it cannot tell, it says why and advises nothing."""
+"""Devices are tried without a model; the echo test measures the room, whatever is chosen, or says why it cannot."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from app.audio.state import EchoMode, SoundSettings
 from app.live.rehearsal import Look, found
-from app.live.snapshot import Listening, Snapshot, Trial
+from app.live.snapshot import Listening, Phase, Snapshot, Trial
 from app.window import sound_advice
 from engine.clock import NS
 from tests.audio.fake_backend import MIC, SPEAKER
@@ -18,7 +18,7 @@ SILENT = np.zeros_like
 
 
 def echoing(seconds: np.ndarray) -> np.ndarray:
-    """The room, 40 dB louder for the second in which the test of `tried` sounds."""
+    """The room: from a third of a second after a test is asked for it is 40 dB louder, for a second."""
     return np.where((seconds > 10.3) & (seconds < 11.3), 0.1, 0.001)
 
 
@@ -33,6 +33,46 @@ def tried(bench: Bench, **changes: object) -> Trial:
     bench.engine.run()
     assert polled[0].trial is not None
     return polled[0].trial
+
+
+def test_devices_are_tried_without_a_model(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.backend.of(MIC).wave = echoing
+    polled = bench.watch(until_s=8)
+    bench.clock.at(3, bench.conversation.play_test)
+    bench.clock.at(7, lambda: bench.conversation.try_sound(False))
+    bench.conversation.try_sound(True)
+    bench.engine.run()
+    shown = [(at, snapshot) for at, snapshot in polled if snapshot.trial is not None]
+    assert all(snapshot.phase is Phase.IDLE for _, snapshot in shown)
+    assert any(snapshot.microphone.rms > 0.05 for _, snapshot in shown)
+    assert any(snapshot.speaker.peak > 0.1 for _, snapshot in shown)
+    assert any(snapshot.trial.playing for _, snapshot in shown)  # type: ignore[union-attr]
+    heard_db = shown[-1][1].trial.heard_db  # type: ignore[union-attr]
+    assert heard_db == pytest.approx(40, abs=3)
+    assert bench.snapshot.trial is None
+    assert bench.loader.loads == 0
+    assert not bench.backend.open_streams
+
+
+def test_a_conversation_that_starts_ends_the_trial(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.clock.at(2, bench.conversation.start)
+    bench.clock.at(6, bench.conversation.stop)
+    bench.conversation.try_sound(True)
+    bench.engine.run()
+    assert bench.units()
+    assert bench.snapshot.trial is None
+
+
+def test_devices_that_cannot_be_tried_are_said(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.backend.of(SPEAKER).refuses_rates = frozenset({48_000, 44_100, 16_000, 24_000, 32_000, 96_000, 22_050, 8_000})
+    bench.conversation.try_sound(True)
+    bench.engine.run()
+    assert bench.snapshot.trial is None
+    assert SPEAKER.name in bench.snapshot.message
+    assert not bench.backend.open_streams
 
 
 @pytest.mark.parametrize("echo", EchoMode)
