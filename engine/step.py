@@ -7,7 +7,7 @@ model's control flow reads as plain Python, and timing, replay and fallback stay
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,24 @@ class Outcome:
 
 
 UnitSteps = Generator[Step, Any, Outcome]
+Done = TypeVar("Done")
+
+
+def carry_out(steps: Generator[Step, Any, Done], execute: Callable[[Step], Any] = Step.eagerly) -> Done:
+    """Go through a model's steps, and give what they come to.
+
+    Args:
+        steps: As a model yields them.
+        execute: What a step comes to; eagerly where not given.
+    """
+    result = None
+    while True:
+        try:
+            step = steps.send(result)
+        except StopIteration as done:
+            came: Done = done.value
+            return came
+        result = execute(step)
 
 
 class Model(Protocol):

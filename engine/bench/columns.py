@@ -28,7 +28,7 @@ from engine.models.token2wav.unit import Token2Wav, VoicePrompt
 from engine.replay import Prepared, ReplayRuntime
 from engine.runtime import EagerRuntime, Runtime
 from engine.stage import Lifetime
-from engine.step import Step
+from engine.step import Step, carry_out
 from engine.stock.driver import ReleasedDriver
 from engine.stock.transcription import ReleasedRoom
 
@@ -250,15 +250,12 @@ class Cadence:
     def _launch(self, tokens: Tensor, seed: int, last: bool) -> Tensor:
         frames = self.ours.frames(tokens.shape[1], last=last)
         noise = draw_noise(self._source, frames, self._generator.manual_seed(seed))
-        steps, result = self.ours.steps(tokens, noise, last=last), None
-        while True:
-            try:
-                step = steps.send(result)
-            except StopIteration as done:
-                sound: Tensor = done.value
-                return sound.cpu()
-            result, record = self.runtime.execute(step, 0)
-            self._records.append(record)
+        return carry_out(self.ours.steps(tokens, noise, last=last), self._execute).cpu()
+
+    def _execute(self, step: Step) -> Any:
+        result, record = self.runtime.execute(step, 0)
+        self._records.append(record)
+        return result
 
     def rest(self, unit: BenchUnit) -> None:
         self.runtime.settle(self._records, 0)
@@ -271,22 +268,32 @@ class Cadence:
             self._graphs_in_slack += self.runtime.use_slack(self._place.clock.now_ns() + SLACK_NS)
 
     def figures(self) -> dict[str, Any]:
-        runtime, prepared = self.runtime, self.prepared
-        if not isinstance(runtime, ReplayRuntime) or prepared is None:
-            return {}
-        return {
-            "graphs": prepared.graphs,
-            "graphs_in_slack": self._graphs_in_slack,
-            "graph_bytes": runtime.held_bytes,
-            "capture_s": round(prepared.seconds, 3),
-            "eager_fallbacks": sum(runtime.eager.values()),
-            "refused": [f"{stage} {shape}: {why}" for (stage, shape, _), why in runtime.refused.items()],
-        }
+        return graph_figures(self.runtime, self.prepared, self._graphs_in_slack)
 
     def close(self) -> None:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
+
+
+def graph_figures(runtime: Runtime, prepared: Prepared | None, in_slack: int) -> dict[str, Any]:
+    """What a runtime's graphs come to, for the record; nothing where it has none.
+
+    Args:
+        runtime: Ours.
+        prepared: What was captured before the session.
+        in_slack: Graphs captured since.
+    """
+    if not isinstance(runtime, ReplayRuntime) or prepared is None:
+        return {}
+    return {
+        "graphs": prepared.graphs,
+        "graphs_in_slack": in_slack,
+        "graph_bytes": runtime.held_bytes,
+        "capture_s": round(prepared.seconds, 3),
+        "eager_fallbacks": sum(runtime.eager.values()),
+        "refused": [f"{stage} {shape}: {why}" for (stage, shape, _), why in runtime.refused.items()],
+    }
 
 
 class Transcription(Cadence):

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from engine.arena import DeviceArena
-from engine.bench.columns import CADENCE, SLACK_NS
+from engine.bench.columns import CADENCE, SLACK_NS, graph_figures
 from engine.bench.place import Place
 from engine.bench.settings import pinned
 from engine.bench.windowed.tails import SPEECH, STREAM, WINDOW, Second, WindowedTail
 from engine.replay import Prepared, ReplayRuntime
 from engine.stage import Lifetime
-from engine.step import Step
+from engine.step import Step, carry_out
 
 if TYPE_CHECKING:
     from engine.timing import StageRecord
@@ -97,7 +97,7 @@ class Cadence:
         self.name, self._way, self._place = CADENCE if way == WINDOW else STREAM, way, place
         self.plan = tail.plan(way, script)
         self.arena = place.arena(self.plan)
-        self._commit(self.plan.ahead(self.plan.start))
+        self.arena.commit_needed(self.plan.ahead(self.plan.start))
         with torch.no_grad(), pinned():
             self.ours = tail.ours(weights, {state.name: self.arena.view(state.name) for state in self.plan.states})
         self.runtime = place.runtime(self.arena, self._rehearse)
@@ -135,14 +135,14 @@ class Cadence:
     def begin(self) -> None:
         """Begin a turn, whatever the last one was."""
         self.arena.reset(Lifetime.TURN)
-        self._commit(self.plan.ahead(self.plan.start))
+        self.arena.commit_needed(self.plan.ahead(self.plan.start))
         self.ours.reset()
 
     @torch.no_grad()
     def say(self, second: Second) -> list[Tensor]:
         """A second's sound, window by window, on the host."""
         with pinned():
-            return [self._launch(window) for window in second.windows]
+            return [carry_out(self.ours.steps(window), self._execute).cpu() for window in second.windows]
 
     @torch.no_grad()
     def rest(self, second: Second) -> None:
@@ -151,7 +151,7 @@ class Cadence:
         self._records.clear()
         if second.ends:
             self.arena.reset(Lifetime.TURN)
-        self._commit(second.ahead_by_way[self._way])
+        self.arena.commit_needed(second.ahead_by_way[self._way])
         if second.ends:
             self.ours.reset()
         with pinned():
@@ -159,36 +159,17 @@ class Cadence:
 
     def figures(self) -> dict[str, Any]:
         """What else is to be told of it."""
-        runtime, prepared = self.runtime, self.prepared
-        if not isinstance(runtime, ReplayRuntime) or prepared is None:
-            return {}
-        return {
-            "graphs": prepared.graphs,
-            "graphs_in_slack": self._graphs_in_slack,
-            "graph_bytes": runtime.held_bytes,
-            "capture_s": round(prepared.seconds, 3),
-            "eager_fallbacks": sum(runtime.eager.values()),
-            "refused": [f"{stage} {shape}: {why}" for (stage, shape, _), why in runtime.refused.items()],
-        }
+        return graph_figures(self.runtime, self.prepared, self._graphs_in_slack)
 
     def close(self) -> None:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
 
-    def _commit(self, needed: Mapping[str, int]) -> None:
-        self.arena.commit_needed(needed)
-
     def _rehearse(self, stage: str, shape: tuple[int, ...], last: bool) -> Step:
         return self.ours.rehearse(stage, shape, last=last)
 
-    def _launch(self, window: Any) -> Tensor:
-        steps, result = self.ours.steps(window), None
-        while True:
-            try:
-                step = steps.send(result)
-            except StopIteration as done:
-                sound: Tensor = done.value
-                return sound.cpu()
-            result, record = self.runtime.execute(step, 0)
-            self._records.append(record)
+    def _execute(self, step: Step) -> Any:
+        result, record = self.runtime.execute(step, 0)
+        self._records.append(record)
+        return result

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from torch import Tensor
 
 from engine.errors import BadWeights
+from engine.models.layers.named import Named
 
 Shape: TypeAlias = tuple[int, ...]
 Shapes: TypeAlias = Iterator[tuple[str, Shape]]
@@ -59,6 +60,32 @@ def refuse_unlike(what: str, tensors: Mapping[str, Tensor], shapes: Mapping[str,
     if wrong:
         more = f" and {len(wrong) - _NAMED_AT_MOST} more" if len(wrong) > _NAMED_AT_MOST else ""
         raise BadWeights(f"{what} holds {'; '.join(wrong[:_NAMED_AT_MOST])}{more}", "the tensors that its sizes need")
+
+
+def checked(what: str, tensors: Mapping[str, Tensor], shapes: Mapping[str, Shape]) -> Named:
+    """Tensors of a part, under names with a leading "`what`." or without, held to names and shapes.
+
+    Raises:
+        BadWeights: A tensor is missing, unknown, or of another shape.
+    """
+    own = {name.removeprefix(f"{what}."): tensor for name, tensor in tensors.items()}
+    refuse_unlike(what, own, shapes)
+    return Named(own)
+
+
+def refuse_other(what: str, asked: Mapping[str, tuple[Any, Any]]) -> None:
+    """Refuse a configuration that asks for something else than is built.
+
+    Args:
+        what: Of which part, for the error.
+        asked: By name, what came and what is built.
+
+    Raises:
+        BadWeights: They differ.
+    """
+    for name, (came, needed) in asked.items():
+        if came != needed:
+            raise BadWeights(f"{what} has {name} = {came}", f"{needed}, for nothing else is built")
 
 
 def below(prefix: str, shapes: Shapes) -> Shapes:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from engine.models.layers.checked import refuse_unlike
+from engine.models.layers.checked import checked
 from engine.models.layers.named import Named
 from engine.models.qwen2_5_omni.sizes import FLOW, VOCODER, Token2WavSizes, shapes
-
-PREFIX = "token2wav."  # in a released folder, of all that is the tail's
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,5 @@ class Checkpoint:
         Raises:
             BadWeights: A tensor is missing, unknown, or of another shape.
         """
-        own = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
-        refuse_unlike("token2wav", own, shapes(sizes))
-        named = Named(own)
+        named = checked("token2wav", tensors, shapes(sizes))
         return cls(sizes, named.below(FLOW), named.below(VOCODER))

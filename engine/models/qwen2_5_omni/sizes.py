@@ -11,7 +11,7 @@ from engine.errors import BadWeights
 from engine.models.layers import bigvgan, block_dit, ecapa
 from engine.models.layers.bigvgan import BigVganSizes
 from engine.models.layers.block_dit import BlockDitSizes
-from engine.models.layers.checked import Shape, below
+from engine.models.layers.checked import Shape, below, refuse_other
 from engine.models.layers.ecapa import EcapaSizes
 from engine.models.layers.residual import DILATIONS
 from engine.models.qwen2_5_omni.timelines import FRAMES_A_CODE
@@ -87,9 +87,7 @@ def of_config(config: Mapping[str, Any]) -> Token2WavSizes:
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise BadWeights(f"token2wav_config cannot be read: {error}", "the released config.json") from error
-    for name, (came, needed) in asked.items():
-        if came != needed:
-            raise BadWeights(f"token2wav_config has {name} = {came}", f"{needed}, for nothing else is built")
+    refuse_other("token2wav_config", asked)
     return sizes
 
 

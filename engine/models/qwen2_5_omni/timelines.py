@@ -6,11 +6,9 @@ of codes before, one after, and a vocoder that hears forty frames again and hold
 torch.
 """
 
-from math import ceil
-
 from engine.clock import Rate
-from engine.errors import AskedWrongly
-from engine.stage import After, AtLimit, Lifetime, Quota, Span, StateSpec, T, Tail, Ticking, Timeline
+from engine.models.thinker_talker import POSITIONS, Stack, thinker_talker
+from engine.stage import After, Lifetime, StateSpec, T, Tail, Timeline
 
 CODE_HZ = 50
 FRAMES_A_CODE = 2  # mel frames, 100 Hz
@@ -20,9 +18,6 @@ CHUNK_CODES = CODE_HZ  # one second
 BEFORE_CODES, AHEAD_CODES = 2 * BLOCK_CODES, BLOCK_CODES  # a window's, around what it takes for good
 AGAIN_FRAMES, HELD_FRAMES = 40, 20  # of the vocoder: heard again, and held back
 MELS = 80
-TEXT_TOKENS = 12  # at most a second of speech, and as many of the turn before a talker begins
-POSITIONS = 32_768  # of thinker and talker
-MARKUP_TOKENS = 16  # at most, of a turn: roles, ends of turns, starts of audio
 
 
 def token2wav(source: str, *, mels: int = MELS, least: int = BLOCK_CODES) -> tuple[Timeline, ...]:
@@ -67,38 +62,16 @@ def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int =
         max_tokens: Tokens of the thinker's after which the session ends, by memory; its positions end there anyway.
 
     Raises:
-        AskedWrongly: A question is shorter than a second, or longer than the feature extractor's five minutes.
+        AskedWrongly: A question is shorter than a second, or longer than five minutes.
     """
-    if not 1 <= question_s <= 300:
-        raise AskedWrongly(f"questions of up to {question_s} s", "between 1 and 300 s")
-    # Mel at 100 Hz; halved by a convolution, halved by a pool: 25 embeddings a second.
-    mel = tuple(100 * seconds for seconds in range(1, question_s + 1))
-    heard = tuple(ceil(frames / 4) + MARKUP_TOKENS for frames in mel)
-    thought = StateSpec(
-        "keys_values",
-        (28, 2, T, 4, 128),
-        "bfloat16",
-        initial=system_tokens,
-        limit=max_tokens,
-        at_limit=AtLimit.END,
-        span=Span.CLOCKED,
+    spoken = thinker_talker(
+        Stack(layers=28, heads=4),
+        Stack(layers=24, heads=4),
+        Rate(CODE_HZ),
+        "code",
+        frames_an_embedding=4,  # halved by a convolution, halved by a pool: 25 Hz
+        question_s=question_s,
+        system_tokens=system_tokens,
+        max_tokens=max_tokens,
     )
-    # The talker reads the whole question again, as the thinker saw it, at the start of every turn, and forgets it.
-    said = StateSpec(
-        "keys_values",
-        (24, 2, T, 4, 128),
-        "bfloat16",
-        limit=POSITIONS,
-        at_limit=AtLimit.END,
-        reset=Lifetime.TURN,
-        span=Span.CLOCKED,
-    )
-    shared, spoken = ("thinker_prefill.keys_values",), ("talker_prefill.keys_values",)
-    return (
-        Timeline("audio_encoder", Quota(opens=mel[-1:], sizes=mel), "mel frame"),
-        Timeline("thinker_prefill", Quota(opens=heard[-1:], sizes=heard), "token", states=(thought,)),
-        Timeline("thinker", Quota(speak=(TEXT_TOKENS,), flush=(TEXT_TOKENS,)), "token", chunk=1, shares=shared),
-        Timeline("talker_prefill", Quota(opens=heard[-1:], sizes=heard), "token", states=(said,)),
-        Timeline("talker", Ticking(Rate(CODE_HZ), speech=True), "code", chunk=1, shares=spoken),
-        *token2wav("talker"),
-    )
+    return (*spoken, *token2wav("talker"))

@@ -23,7 +23,7 @@ from engine.models.layers.rk4 import GuidedRungeKutta
 from engine.models.qwen2_5_omni.checkpoint import Checkpoint
 from engine.models.qwen2_5_omni.timelines import AGAIN_FRAMES, FRAMES_A_CODE, HELD_FRAMES
 from engine.models.qwen2_5_omni.windows import Window
-from engine.step import Step
+from engine.step import Step, carry_out
 
 FLOW, VOCODER = "flow", "vocoder"
 
@@ -189,13 +189,7 @@ class Token2Wav:
 
     def __call__(self, window: Window) -> Tensor:
         """One launch of each stage at once; see `steps`."""
-        steps, result = self.steps(window), None
-        while True:
-            try:
-                result = steps.send(result).eagerly()
-            except StopIteration as done:
-                sound: Tensor = done.value
-                return sound
+        return carry_out(self.steps(window))
 
 
 def sounded(held: int, new: int, frame: int, *, last: bool) -> slice:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from engine.models.layers.causal import Causal, CausalUp
-from engine.models.layers.checked import refuse_unlike
+from engine.models.layers.checked import checked
 from engine.models.layers.lanes import Lanes
 from engine.models.layers.named import Linear, Named, Norm
 from engine.models.layers.residual import Residual
@@ -27,7 +27,6 @@ from engine.models.qwen3_omni.timelines import DILATIONS
 from engine.step import Step
 
 STAGE = "code2wav"
-PREFIX = "code2wav."  # in a released folder, of all that is the tail's
 _EPS = 1e-6  # of the upsamplings' norms
 
 
@@ -63,9 +62,7 @@ class Checkpoint:
         Raises:
             BadWeights: A tensor is missing, unknown, or of another shape.
         """
-        own = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
-        refuse_unlike("code2wav", own, shapes(sizes))
-        return cls(sizes, Named(own))
+        return cls(sizes, checked("code2wav", tensors, shapes(sizes)))
 
 
 class Code2Wav:

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.errors import BadWeights
 from engine.models.layers import windowed_stack
-from engine.models.layers.checked import Shape, Shapes, below, linear, norm
+from engine.models.layers.checked import Shape, Shapes, below, linear, norm, refuse_other
 from engine.models.layers.windowed_stack import WindowedSizes
 from engine.models.qwen3_omni.timelines import CODEBOOKS, DILATIONS, TailShape
 
@@ -128,7 +128,5 @@ def of_config(config: Mapping[str, Any]) -> Code2WavSizes:
         }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise BadWeights(f"code2wav_config cannot be read: {error}", "the released config.json") from error
-    for name, (came, needed) in asked.items():
-        if came != needed:
-            raise BadWeights(f"code2wav_config has {name} = {came}", f"{needed}, for nothing else is built")
+    refuse_other("code2wav_config", asked)
     return sizes

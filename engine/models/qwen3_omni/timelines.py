@@ -13,11 +13,10 @@ Plans count a frame as 1920 samples in both; what is lost is not counted. Declar
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
 
 from engine.clock import Rate
-from engine.errors import AskedWrongly
-from engine.stage import After, AtLimit, Lifetime, Quota, Span, StateSpec, T, Tail, Ticking, Timeline
+from engine.models.thinker_talker import POSITIONS, Stack, thinker_talker
+from engine.stage import After, Lifetime, Span, StateSpec, T, Tail, Timeline
 
 FRAME_HZ = Rate(25, 2)
 CODEBOOKS = 16
@@ -26,9 +25,6 @@ AGAIN_FRAMES = 25  # that a window hears again
 LOST_SAMPLES = 555
 DILATIONS = (1, 3, 9)
 REACH = 6  # ticks that a kernel of seven looks back
-TEXT_TOKENS = 12
-POSITIONS = 32_768  # of thinker and talker
-MARKUP_TOKENS = 16  # at most, of a turn: roles, ends of turns, starts of audio
 
 
 def windows(source: str, chunk: int | None = None) -> tuple[Timeline, ...]:
@@ -120,51 +116,34 @@ def timelines(*, question_s: int = 30, system_tokens: int = 0, max_tokens: int =
         max_tokens: Tokens of the thinker's after which the session ends, by memory; its positions end there anyway.
 
     Raises:
-        AskedWrongly: A question is shorter than a second, or longer than the feature extractor's five minutes.
+        AskedWrongly: A question is shorter than a second, or longer than five minutes.
     """
-    if not 1 <= question_s <= 300:
-        raise AskedWrongly(f"questions of up to {question_s} s", "between 1 and 300 s")
-    # Mel at 100 Hz, halved by three convolutions: 12.5 embeddings a second.
-    mel = tuple(100 * seconds for seconds in range(1, question_s + 1))
-    heard = tuple(ceil(frames / 8) + MARKUP_TOKENS for frames in mel)
-    experts = "which experts a token takes is known only when it is there"
-    thought = StateSpec(
-        "keys_values",
-        (48, 2, T, 4, 128),
-        "bfloat16",
-        initial=system_tokens,
-        limit=max_tokens,
-        at_limit=AtLimit.END,
-        span=Span.CLOCKED,
-    )
-    # The talker reads the whole question again, as the thinker saw it, at the start of every turn, and forgets it.
-    said = StateSpec(
-        "keys_values",
-        (20, 2, T, 2, 128),
-        "bfloat16",
-        limit=POSITIONS,
-        at_limit=AtLimit.END,
-        reset=Lifetime.TURN,
-        span=Span.CLOCKED,
+    spoken = thinker_talker(
+        Stack(layers=48, heads=4),
+        Stack(layers=20, heads=2),
+        FRAME_HZ,
+        "frame",
+        frames_an_embedding=8,  # halved by three convolutions: 12.5 Hz
+        question_s=question_s,
+        system_tokens=system_tokens,
+        max_tokens=max_tokens,
+        eager="which experts a token takes is known only when it is there",
     )
     # The predictor begins anew with every frame: what the talker says and its code, then a code a tick.
-    predicted = StateSpec("keys_values", (5, 2, 8, T, 128), "bfloat16", keep=Tail(CODEBOOKS), reset=Lifetime.TURN,
-                          span=Span.WHOLE)  # fmt: skip
-    text = (TEXT_TOKENS,)
-    shared, spoken = ("thinker_prefill.keys_values",), ("talker_prefill.keys_values",)
-    return (
-        Timeline("audio_encoder", Quota(opens=mel[-1:], sizes=mel), "mel frame"),
-        Timeline("thinker_prefill", Quota(opens=heard[-1:], sizes=heard), "token", states=(thought,), eager=experts),
-        Timeline("thinker", Quota(speak=text, flush=text), "token", chunk=1, shares=shared, eager=experts),
-        Timeline("talker_prefill", Quota(opens=heard[-1:], sizes=heard), "token", states=(said,), eager=experts),
-        Timeline("talker", Ticking(FRAME_HZ, speech=True), "frame", chunk=1, shares=spoken, eager=experts),
-        Timeline(
-            "code_predictor",
-            After("talker", ratio=Fraction(CODEBOOKS)),
-            "code",
-            yields=Fraction(1, CODEBOOKS),
-            chunk=CODEBOOKS,
-            states=(predicted,),
-        ),
-        *carried("code_predictor"),
+    predicted = StateSpec(
+        "keys_values",
+        (5, 2, 8, T, 128),
+        "bfloat16",
+        keep=Tail(CODEBOOKS),
+        reset=Lifetime.TURN,
+        span=Span.WHOLE,
     )
+    predictor = Timeline(
+        "code_predictor",
+        After("talker", ratio=Fraction(CODEBOOKS)),
+        "code",
+        yields=Fraction(1, CODEBOOKS),
+        chunk=CODEBOOKS,
+        states=(predicted,),
+    )
+    return (*spoken, predictor, *carried("code_predictor"))

@@ -24,7 +24,7 @@ from engine.models.token2wav.flowing import Flow
 from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.models.token2wav.sounding import Vocoder
 from engine.stage import Lifetime, Timeline
-from engine.step import Step
+from engine.step import Step, carry_out
 
 SILENT_TOKEN = 4218  # follows a prompt as its look-ahead
 
@@ -177,10 +177,4 @@ class Token2Wav:
 
     def __call__(self, tokens: Tensor, noise: Tensor, *, last: bool = False) -> Tensor:
         """One launch of each stage at once; see `steps`."""
-        steps, result = self.steps(tokens, noise, last=last), None
-        while True:
-            try:
-                result = steps.send(result).eagerly()
-            except StopIteration as done:
-                sound: Tensor = done.value
-                return sound
+        return carry_out(self.steps(tokens, noise, last=last))

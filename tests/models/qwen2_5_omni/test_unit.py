@@ -8,7 +8,7 @@ import torch
 from engine.arena import HostArena
 from engine.clock import Rate
 from engine.errors import BadWeights
-from engine.models.qwen2_5_omni.checkpoint import PREFIX, Checkpoint
+from engine.models.qwen2_5_omni.checkpoint import Checkpoint
 from engine.models.qwen2_5_omni.made_up import TINY, make_up, make_up_voice
 from engine.models.qwen2_5_omni.sizes import Token2WavSizes, of_config, shapes
 from engine.models.qwen2_5_omni.timelines import BEFORE_CODES, token2wav
@@ -17,7 +17,7 @@ from engine.models.qwen2_5_omni.windows import Window, Windows
 from engine.plan import Plan, plan
 from engine.replay import ReplayRuntime
 from engine.stage import Lifetime, Ticking, Timeline
-from engine.step import Step
+from engine.step import Step, carry_out
 from engine.stock.qwen2_5_omni import ReleasedWindows, released_configs, released_modules
 from tests.bench.pretended import EagerCapturer
 from tests.fakes import ManualClock
@@ -105,13 +105,8 @@ def test_from_graphs_captured_before_the_session_nothing_runs_eagerly(weights):
     sounds = []
     for made in replayed.units(6):
         for window in made:
-            steps, result = replayed.ours.steps(window), None
-            while True:
-                try:
-                    result, _ = runtime.execute(steps.send(result), 0)
-                except StopIteration as done:
-                    sounds.append(done.value.clone())  # a graph writes over it when it is replayed
-                    break
+            sound = carry_out(replayed.ours.steps(window), lambda step: runtime.execute(step, 0)[0])
+            sounds.append(sound.clone())  # a graph writes over it when it is replayed
 
     assert prepared.graphs == 6, "three lengths of either stage"
     assert not runtime.eager
@@ -149,9 +144,9 @@ def test_released_names_and_shapes_and_sizes_are_those_of_the_released_code():
 
 
 def test_a_checkpoint_that_is_not_whole_is_refused(weights):
-    named = {PREFIX + name: tensor for name, tensor in weights.items()}
+    named = {"token2wav." + name: tensor for name, tensor in weights.items()}
     Checkpoint.of(TINY, named)
-    del named[f"{PREFIX}code2wav_dit_model.proj_out.bias"]
+    del named["token2wav.code2wav_dit_model.proj_out.bias"]
 
     with pytest.raises(BadWeights, match=r"no code2wav_dit_model\.proj_out\.bias"):
         Checkpoint.of(TINY, named)

@@ -7,7 +7,7 @@ import torch
 
 from engine.arena import HostArena
 from engine.errors import BadWeights
-from engine.models.qwen3_omni.code2wav import PREFIX, Checkpoint, Code2Wav
+from engine.models.qwen3_omni.code2wav import Checkpoint, Code2Wav
 from engine.models.qwen3_omni.made_up import TINY, make_up, make_up_codes
 from engine.models.qwen3_omni.sizes import Code2WavSizes, of_config, shapes
 from engine.models.qwen3_omni.timelines import (
@@ -199,9 +199,9 @@ def test_what_is_carried_by_hand():
 
 
 def test_a_checkpoint_that_is_not_whole_is_refused():
-    named = {PREFIX + name: torch.zeros(shape) for name, shape in shapes(TINY).items()}
+    named = {"code2wav." + name: torch.zeros(shape) for name, shape in shapes(TINY).items()}
     Checkpoint.of(TINY, named)
-    named[f"{PREFIX}code_embedding.weight"] = torch.zeros(prod((3, 2)), 2)
+    named["code2wav.code_embedding.weight"] = torch.zeros(prod((3, 2)), 2)
 
     with pytest.raises(BadWeights, match=r"code_embedding\.weight of shape \[6, 2\]"):
         Checkpoint.of(TINY, named)
