@@ -194,6 +194,7 @@ ENTRIES = (
         input_rate_hz=16_000,
         timelines="engine.models.qwen2_5_omni.timelines:timelines",
         session_s=600,
+        specimen="engine.models.qwen2_5_omni.specimen:specimen",
     ),
     ModelEntry(
         name="qwen3-omni-30b-a3b",
@@ -203,6 +204,7 @@ ENTRIES = (
         input_rate_hz=16_000,
         timelines="engine.models.qwen3_omni.timelines:timelines",
         session_s=600,
+        specimen="engine.models.qwen3_omni.specimen:specimen",
     ),
     ModelEntry(
         name="moshi",

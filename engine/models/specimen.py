@@ -110,6 +110,12 @@ def stepped(
     return Specimen(timelines, course, script, session_s, tolerance)
 
 
+def made_up_codes(stage: str, launch: Launch, shape: tuple[int, ...], codes: int, index: int) -> Step:
+    """A step in a talker's place: random codes, int64 of a shape, below `codes`; the same for the same unit."""
+    generator = torch.Generator().manual_seed(index)
+    return Step(stage, launch.shape, launch.takes, lambda: torch.randint(0, codes, shape, generator=generator))
+
+
 class _Fed:
     """What a stage has been handed in a turn, or in the session: ticks, and how many of them it has taken."""
 
