@@ -34,7 +34,7 @@ class ComparePage(QStackedWidget):
         self.choice, self.view = ChoiceView(), CompareView(desk)
         self.addWidget(self.choice)
         self.addWidget(self.view)
-        self.choice.asked.connect(self.open)
+        self.choice.asked.connect(lambda candidates: self.open(candidates))
         self.choice.added.connect(self._add)
         self.view.closed.connect(self._close_view)
         self.choice.running.run.clicked.connect(self._run)
@@ -58,10 +58,10 @@ class ComparePage(QStackedWidget):
         if not self._timer.isActive():
             self.tick()
 
-    def open(self, candidates: Sequence[Candidate]) -> None:
-        """Compare sessions."""
+    def open(self, candidates: Sequence[Candidate], beware: str = "") -> None:
+        """Compare sessions; `beware` is what is known of them beside their logs."""
         self.setCurrentWidget(self.view)
-        self.view.open(candidates)
+        self.view.open(candidates, beware)
 
     def close_course(self) -> None:
         """The program ends."""
@@ -94,7 +94,7 @@ class ComparePage(QStackedWidget):
     def _show_run(self, group: Group | None) -> None:
         """Show what the run has left, unless its user is at something else by now."""
         if group is not None and self.currentWidget() is self.choice and len(group.candidates) >= FEWEST:
-            self.open(group.candidates)
+            self.open(group.candidates, self.course.state.beware)
 
     def _add(self, path: Path) -> None:
         self._desk.background.run(lambda: from_file(path), self.choice.add_file, self._desk.fail)

@@ -231,13 +231,14 @@ def _paint_lengths(painter: QPainter, lane: QRectF, marks: Marks, metrics: QFont
     """How long gaps were, in each or beside it, as far as there is room."""
     free_from = lane.left()
     for box, ms in zip(marks.silent, marks.gaps, strict=False):
-        text = f"{spoken(ms)} silent"
-        width = metrics.horizontalAdvance(text) + 6
-        before = box.left() - width - 2
-        x = box.center().x() - width / 2 if width + 8 <= box.width() else before
-        if x >= free_from:  # never over the voice, which may be short
-            label = QRectF(x, lane.top(), width, lane.height())
-            painter.fillRect(label.adjusted(0, 2, 0, -2), QColor(colours.base))
-            painter.setPen(QColor(colours.alarm))
-            painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
+        for text in (f"{spoken(ms)} silent", spoken(ms)):
+            width = metrics.horizontalAdvance(text) + 6
+            inside = width + 8 <= box.width()
+            x = box.center().x() - width / 2 if inside else box.left() - width - 2
+            if x >= free_from:  # never over the voice, which may be short
+                label = QRectF(x, lane.top(), width, lane.height())
+                painter.fillRect(label.adjusted(0, 2, 0, -2), QColor(colours.base))
+                painter.setPen(QColor(colours.alarm))
+                painter.drawText(label, Qt.AlignmentFlag.AlignCenter, text)
+                break
         free_from = box.right()

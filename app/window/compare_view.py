@@ -9,7 +9,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QCheckBox, QFileDialog, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QCheckBox,
+    QFileDialog,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.demo.candidates import Candidate
 from app.live.snapshot import Snapshot
@@ -79,6 +89,7 @@ class CompareView(Page):
         super().__init__(width=1600)
         self._desk = desk
         self._candidates: tuple[Candidate, ...] = ()
+        self._known = ""
         self._wanted: object = None  # the newest reading
         self._looked: Looked | None = None
         self._snapshot = Snapshot()
@@ -122,9 +133,14 @@ class CompareView(Page):
         """What is shown; None before it is read."""
         return None if self._looked is None else self._looked.comparison
 
-    def open(self, candidates: Sequence[Candidate]) -> None:
-        """Read sessions, and show them side by side."""
-        self._candidates, self._looked = tuple(candidates), None
+    def open(self, candidates: Sequence[Candidate], beware: str = "") -> None:
+        """Read sessions, and show them side by side.
+
+        Args:
+            candidates: The first is what the others are held against.
+            beware: What is known of them beside their logs, and spoils the comparison; empty where nothing does.
+        """
+        self._candidates, self._known, self._looked = tuple(candidates), beware, None
         self._wanted = wanted = object()
         self.body.hide()
         self.export.setEnabled(False)
@@ -199,6 +215,8 @@ class CompareView(Page):
         self.column.addWidget(self.body)
         self.column.addStretch(1)
         controls = row(self.nearer, self.farther, self.whole)
+        for button in (self.nearer, self.farther, self.whole):
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         controls.addWidget(self.where, 1)
         controls.addWidget(self.scale)
         beside = QWidget(), QWidget()
@@ -257,7 +275,7 @@ class CompareView(Page):
             for name, each in zip(names, comparison.sessions, strict=True)
         ]
         self.about.setText("What was compared. " + ". ".join(heads) + ".")
-        beware = words.beware(comparison)
+        beware = words.beware(comparison, self._known)
         self.beware.setText("\n".join(beware))
         self.beware.setVisible(bool(beware))
         self.sound.setText("What you hear. " + " ".join(self._sounds(names)))

@@ -75,9 +75,9 @@ def bits(comparison: Comparison) -> list[str]:
     ]
 
 
-def beware(comparison: Comparison) -> list[str]:
-    """What spoils the comparison, a line each."""
-    return [f"Beware: {line}" for line in cautions(comparison.sessions)]
+def beware(comparison: Comparison, known: str) -> list[str]:
+    """What spoils the comparison, a line each; `known` is what no log tells, or empty."""
+    return [f"Beware: {line}" for line in (known, *cautions(comparison.sessions)) if line]
 
 
 def sessions(count: int) -> str:

@@ -14,6 +14,8 @@ from app.live.sessions import Sessions
 from engine.comparison.session import measured
 from engine.errors import BadLog, CadenceError, MissingWeights
 from engine.timing import read_log
+from tests.demo.made_up import records
+from tests.demo.test_recorded import ABOUT
 from tests.live.bench import HandWorker
 from tests.made_up_sessions import conversation, header, write
 from tests.window.rig import write_sessions
@@ -154,6 +156,33 @@ def test_every_candidate_says_what_is_heard_of_it_and_sounds_like_it(
         assert track.begins_ns == -1_000_000_000
         assert sum(map(len, track.blocks())) >= 24_000 * 3
     assert talks.candidates[0].track(session, 0) is None
+
+
+def test_what_ships_says_that_its_sound_stands_in_for_noise(tmp_path: Path) -> None:
+    folder = tmp_path / "shipped" / "made-up"
+    folder.mkdir(parents=True)
+    (folder / "about.toml").write_text(ABOUT.replace("track.wav", "questions/what_is_ice.wav"))
+    for runtime in ("stock", "cadence"):
+        write(folder / f"{runtime}.jsonl", records(runtime), header(runtime=runtime))
+    (group,) = groups(Sessions(tmp_path / "none"), tmp_path / "none", tmp_path / "shipped")
+    assert group.whole
+    assert [each.name for each in group.candidates] == ["released", "ours"]
+    released = group.candidates[0]
+    assert "speech track (a tone, nobody's)" in released.says
+    assert "The model spoke none of its words" in released.says
+    session = measured(read_log(released.log), "released")
+    track = released.track(session, 0)
+    assert track is not None
+    (samples,) = track.blocks()
+    voiced = [each for each in session.stretches if not each.gap]
+    for each in voiced:
+        assert abs(samples[each.start_ns * 24_000 // 10**9 : each.end_ns * 24_000 // 10**9]).max() > 0
+    for gap in session.gaps:
+        assert not samples[gap.start_ns * 24_000 // 10**9 + 1 : gap.end_ns * 24_000 // 10**9 - 1].any()
+    assert session.gaps
+    (folder / "about.toml").write_text("schema = 2")
+    (group,) = groups(Sessions(tmp_path / "none"), tmp_path / "none", tmp_path / "shipped")
+    assert "made-up" in group.trouble
 
 
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:

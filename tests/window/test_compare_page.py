@@ -262,6 +262,7 @@ def test_the_comparison_runs_here_tells_how_far_it_is_and_shows_what_came(rig: R
     assert page.view.isVisible()
     assert page.view.title.text() == "stock, library and cadence"
     assert "40% beside stock" in card.says.text()
+    assert "40% beside stock" in page.view.beware.text()
     assert "The comparison: Done" in rig.window.status.notice.text()
     assert page.choice.list.topLevelItemCount() == 3
 
