@@ -19,6 +19,7 @@ from engine.models.layers import ecapa
 from engine.models.layers.bigvgan import BigVgan
 from engine.models.layers.block_dit import BlockDit
 from engine.models.layers.lanes import Lanes
+from engine.models.layers.named import Named
 from engine.models.layers.rk4 import GuidedRungeKutta
 from engine.models.qwen2_5_omni.checkpoint import Checkpoint
 from engine.models.qwen2_5_omni.timelines import AGAIN_FRAMES, FRAMES_A_CODE, HELD_FRAMES
@@ -55,7 +56,9 @@ class Flow:
         self.device = self._table.device
         self._solve = GuidedRungeKutta(sizes.points, sizes.guidance, sizes.sway, self.device)
         self._estimate = BlockDit(weights, sizes.flow, self._solve.times, lanes)
-        self._listen = partial(ecapa.embed, weights.below("input_embed.spk_encoder"), sizes.voice)
+        encoder = weights.below("input_embed.spk_encoder")
+        alone = Named({name: encoder[name] for name, _ in ecapa.shapes(sizes.voice)})  # or it would hold all the rest
+        self._listen = partial(ecapa.embed, alone, sizes.voice)
         self.sizes = sizes
         # Of the voice, with guidance and without: what is heard in its mel, and its embedding, which is then none.
         self._heard = torch.zeros(2, 1, sizes.voice.out, device=self.device)

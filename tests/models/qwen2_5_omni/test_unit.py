@@ -1,5 +1,7 @@
 """Qwen2.5-Omni's tail against transformers' modules: the same windows, the same noise, every bit; and from graphs."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -118,6 +120,21 @@ def test_a_frame_starts_from_the_same_noise_whenever_it_is_worked_out(weights):
 
     assert torch.equal(first[0].noise[:, 2 * (first[0].takes - BEFORE_CODES) :],
                        second[0].noise[:, : 2 * (BEFORE_CODES + 12)])  # fmt: skip
+
+
+def test_matrices_that_say_what_time_says_are_not_held():
+    tensors = make_up(TINY, CPU)
+    moved, held = (
+        weakref.ref(tensors[f"code2wav_dit_model.transformer_blocks.0.{name}.weight"])
+        for name in ("attn_norm.linear", "ff.ff.0")
+    )
+    ours = Token2Wav(Checkpoint.of(TINY, tensors), {"vocoder.mel": torch.zeros(40, 1, TINY.flow.channels)})
+    tensors.clear()
+    gc.collect()
+
+    assert moved() is None
+    assert held() is not None
+    ours.prepare(make_up_voice(TINY))
 
 
 def test_all_that_is_carried_belongs_to_the_turn(weights):
