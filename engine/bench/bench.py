@@ -5,11 +5,12 @@ Entered by the engine thread.
 
 import datetime
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from engine.bench import equality
 from engine.bench.measures import MEASURES, ONCE
-from engine.bench.place import find_place, one_line
+from engine.bench.place import find_place
 from engine.bench.record import Recording
 from engine.bench.report import compared
 from engine.bench.rig import Asked, Rig
@@ -41,12 +42,8 @@ def run_bench(asked: Asked, tell: Callable[[str], None]) -> dict[str, Any]:
         for part, measure in MEASURES.items():
             if part not in asked.parts or (number and part in ONCE):
                 continue
-            tell(f"prompt of {seconds:g} s: {part}")
-            try:
-                measure(rig, case, prompt, tell)
-            except (RuntimeError, NotImplementedError) as error:  # a device's or a library's; others are ours to mend
-                case.setdefault("failed", {})[part] = one_line(error)
-                tell(f"{part} failed: {one_line(error)}")
+            tell(f"prompt of {seconds:g} s")
+            recording.attempt(part, case, partial(measure, rig, case, prompt, tell), tell)
             place.forget()
             recording.write()
     recording.finish()

@@ -4,14 +4,14 @@ A sum over kernels: those that run at once, on a graph's lanes, are each counted
 operations. Entered by the engine thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from engine.bench.pace import Speaker, Unit
+from engine.bench.pace import Said, Speaker, Unit, summed_up
 from engine.bench.place import Place
 
 UNITS = 3
@@ -63,6 +63,35 @@ def seen(column: Speaker[Unit], units: Iterator[Unit], place: Place) -> list[Ker
         total[kind] = count + event.count / UNITS, busy + us / 1e3 / UNITS
     found = [Kernels(kind, count, ms) for kind, (count, ms) in total.items()]
     return sorted(found, key=lambda one: -one.ms)
+
+
+class Telling(Speaker[Said], Protocol[Said]):
+    """What is timed and tells more of itself; see `engine.bench.columns.Column`."""
+
+    def figures(self) -> dict[str, Any]:
+        """What else is to be told of it."""
+        ...
+
+
+def figures(
+    column: Telling[Unit], walls: Sequence[float], units: Iterator[Unit], place: Place, *, profile: bool
+) -> dict[str, Any]:
+    """A column's times and what it tells of itself, for the record; on a GPU, or where asked for, its kernels too.
+
+    Args:
+        column: Of which.
+        walls: Milliseconds of its units.
+        units: Further ones, of which some are said under the profiler.
+        place: Where it runs.
+        profile: Name the kernels by kind.
+    """
+    found = summed_up(walls, place) | column.figures()
+    work = seen(column, units, place) if place.is_gpu or profile else []
+    if place.is_gpu:
+        found["device_busy_ms"] = round(sum(one.ms for one in work), 3)
+    if profile:
+        found["kernels"] = listed(work)
+    return found
 
 
 def kind_of(name: str) -> str:

@@ -38,12 +38,7 @@ def times(rig: Rig, case: Case, prompt: VoicePrompt, tell: Tell) -> None:
         units = course(plan, for_ever(STEADY), rig.sizes.flow.vocabulary, rig.place.device)
         walls = pace.take_turns(columns, units, rig.asked.units, rig.place, tell)
         for column in columns:
-            figures = pace.summed_up(walls[column.name], rig.place) | column.figures()
-            found = kernels.seen(column, units, rig.place) if rig.place.is_gpu or rig.asked.profile else []
-            if rig.place.is_gpu:
-                figures["device_busy_ms"] = round(sum(one.ms for one in found), 3)
-            if rig.asked.profile:
-                figures["kernels"] = kernels.listed(found)
+            figures = kernels.figures(column, walls[column.name], units, rig.place, profile=rig.asked.profile)
             case["runtimes"].setdefault(column.name, {}).update(figures)
     stocks = [pace.median(walls[name]) for name in rig.stocks]
     if stocks and CADENCE in walls:

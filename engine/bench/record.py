@@ -4,9 +4,11 @@
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.bench.place import one_line
 from engine.export.atomic import whole_file
 
 SCHEMA = Path(__file__).with_name("bench.schema.json")
@@ -39,6 +41,15 @@ class Recording:
         if self._path is not None:
             with whole_file(self._path) as path:
                 path.write_text(json.dumps(self.record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+    def attempt(self, part: str, case: dict[str, Any], work: Callable[[], None], tell: Callable[[str], None]) -> None:
+        """Do a part's work; where a device or a library fails, the case says why. Other failures are ours to mend."""
+        tell(part)
+        try:
+            work()
+        except (RuntimeError, NotImplementedError) as error:
+            case.setdefault("failed", {})[part] = one_line(error)
+            tell(f"{part} failed: {one_line(error)}")
 
     def finish(self) -> None:
         """All has been measured that was asked for."""

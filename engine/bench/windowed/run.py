@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from engine.bench import kernels, pace, peaks
 from engine.bench.columns import CADENCE, PINNED, RELEASED
 from engine.bench.course import for_ever
 from engine.bench.measures import LOW_MEMORY_BYTES
-from engine.bench.place import Place, find_place, one_line
+from engine.bench.place import Place, find_place
 from engine.bench.record import Recording
 from engine.bench.report import working_bytes
 from engine.bench.rig import STOCKS
@@ -121,12 +122,7 @@ def run_windowed(asked: WindowedAsked, tell: Tell) -> dict[str, Any]:
     for part, measure in MEASURES.items():
         if part not in asked.parts:
             continue
-        tell(part)
-        try:
-            measure(rig, case, tell)
-        except (RuntimeError, NotImplementedError) as error:  # a device's or a library's; others are ours to mend
-            case.setdefault("failed", {})[part] = one_line(error)
-            tell(f"{part} failed: {one_line(error)}")
+        recording.attempt(part, case, partial(measure, rig, case, tell), tell)
         place.forget()
         recording.write()
     recording.finish()
@@ -139,12 +135,7 @@ def times(rig: Rig, case: Case, tell: Tell) -> None:
         seconds = rig.seconds(STEADY)
         walls = pace.take_turns(columns, seconds, rig.asked.units, rig.place, tell)
         for column in columns:
-            figures = pace.summed_up(walls[column.name], rig.place) | column.figures()
-            found = kernels.seen(column, seconds, rig.place) if rig.place.is_gpu or rig.asked.profile else []
-            if rig.place.is_gpu:
-                figures["device_busy_ms"] = round(sum(one.ms for one in found), 3)
-            if rig.asked.profile:
-                figures["kernels"] = kernels.listed(found)
+            figures = kernels.figures(column, walls[column.name], seconds, rig.place, profile=rig.asked.profile)
             case["runtimes"].setdefault(column.name, {}).update(figures)
     stocks = [pace.median(walls[name]) for name in STOCKS if name in walls]
     for name, ratio in ((CADENCE, "speed"), (STREAM, "speed_stream")):
