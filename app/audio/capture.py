@@ -1,16 +1,14 @@
 """An open microphone: its callback copies, counts and returns; the engine finds the samples on its tape.
 
 Several channels are mixed down by their mean, which cannot clip. Knows no session and no model. `_block` is entered by
-[audio], the constructor, `start` and `close` by [control], all else by [engine].
+[audio], the constructor by [control], all else by [engine].
 """
 
 import numpy as np
 
 from app.audio.backend import Backend, Frames
 from app.audio.devices import AudioDevice, Direction
-from app.audio.levels import LevelMeter
-from app.audio.opening import BLOCK_S, open_stream
-from app.audio.tape import Tape
+from app.audio.live_stream import LiveStream
 from engine.clock import NS, Clock
 
 LATENCY_S = 0.1  # what is asked for: at 0.04 a driver keeps two blocks, and a busy interpreter loses the third
@@ -18,7 +16,7 @@ LAGS_KEPT = 50  # callbacks whose told time is believed, in the mean: PulseAudio
 MOST_LAG_NS = NS
 
 
-class Microphone:
+class Microphone(LiveStream):
     """A microphone that hears once it is started.
 
     Args:
@@ -31,44 +29,14 @@ class Microphone:
     """
 
     def __init__(self, backend: Backend, device: AudioDevice, clock: Clock) -> None:
-        self.device, self._clock = device, clock
-        self.callbacks = self.flags = 0  # [audio]
-        self.error: Exception | None = None  # [audio] the first that the callback met
-        self.levels = LevelMeter()
         self._lag_sum_ns = self._lags = 0  # [audio]
-        self.stream = open_stream(backend, device, Direction.INPUT, LATENCY_S, self._block)
-        self.tape = Tape(self.stream.rate_hz)
-        self._mono = np.empty(self.stream.rate_hz, np.float32)
-        self.started_ns = clock.now_ns()
-
-    def start(self) -> None:
-        """Let callbacks come [control].
-
-        Raises:
-            CadenceError: It cannot; it is still to be closed.
-        """
-        self.started_ns = self._clock.now_ns()
-        self.stream.start()
-
-    @property
-    def rate_hz(self) -> int:
-        """The device's own rate."""
-        return self.stream.rate_hz
-
-    @property
-    def block_ns(self) -> int:
-        """How far apart callbacks are: drivers hand on what half their latency holds in one burst."""
-        return round(max(BLOCK_S, self.stream.latency_s / 2) * NS)
+        super().__init__(backend, device, Direction.INPUT, LATENCY_S, clock, self._block)
 
     @property
     def lag_ns(self) -> int:
         """From when a sample was in the air until it is in hand."""
         lag_ns = self._lag_sum_ns // self._lags if self._lags else round(self.stream.latency_s * NS)
         return max(0, min(lag_ns, MOST_LAG_NS))
-
-    def close(self) -> None:
-        """Give the device back [control]."""
-        self.stream.close()
 
     def _block(self, data: Frames, away_ns: int | None, flagged: bool) -> None:
         """A block was heard [audio]."""

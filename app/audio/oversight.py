@@ -6,7 +6,7 @@ Knows no session. Entered by [engine]; `is_lost` by any thread.
 import sys
 
 from app.audio.capture import Microphone
-from app.audio.speaker import Speaker
+from app.audio.live_stream import LiveStream
 from app.audio.state import Happening, Side
 from app.audio.tidings import Tidings
 from app.audio.watchdog import Turn, Watchdog
@@ -17,8 +17,6 @@ PERMISSION = {
     "win32": "allow desktop apps the microphone in Settings, Privacy & security",
 }
 FLAG = {Side.MICROPHONE: "the driver lost samples (overflow)", Side.SPEAKER: "the driver ran dry (underflow)"}
-
-AnyStream = Microphone | Speaker
 
 
 class Oversight:
@@ -32,7 +30,7 @@ class Oversight:
         self._tidings = tidings
         self._watched: dict[Side, _Watched] = {}
 
-    def look(self, side: Side, stream: AnyStream | None, now_ns: int) -> None:
+    def look(self, side: Side, stream: LiveStream | None, now_ns: int) -> None:
         """Look at a stream, or at another in its place."""
         if stream is None:
             self._watched.pop(side, None)
@@ -56,7 +54,7 @@ class Oversight:
         if isinstance(stream, Microphone):
             self._ask_about_zeros(stream, watched, now_ns)
 
-    def is_lost(self, side: Side, stream: AnyStream | None) -> bool:
+    def is_lost(self, side: Side, stream: LiveStream | None) -> bool:
         """Whether a stream has been found lost."""
         watched = self._watched.get(side)
         return watched is not None and watched.stream is stream and watched.watchdog.lost
@@ -77,7 +75,7 @@ class Oversight:
 
 
 class _Watched:
-    def __init__(self, stream: AnyStream) -> None:
+    def __init__(self, stream: LiveStream) -> None:
         self.stream = stream
         self.watchdog = Watchdog(stream.block_ns, stream.started_ns)
         self.flags = 0

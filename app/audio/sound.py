@@ -12,6 +12,7 @@ from app.audio.capture import Microphone
 from app.audio.closing import within
 from app.audio.devices import AudioDevice, Devices, Direction
 from app.audio.hearing import Hearing, Tap
+from app.audio.live_stream import LiveStream
 from app.audio.oversight import Oversight
 from app.audio.speaker import Speaker
 from app.audio.state import (
@@ -32,7 +33,7 @@ from engine.errors import CadenceError
 
 CLOSE_S = 2.0
 
-AnyStream = TypeVar("AnyStream", Microphone, Speaker)
+AnyStream = TypeVar("AnyStream", bound=LiveStream)
 
 
 class Sound:
@@ -123,7 +124,7 @@ class Sound:
             self._speaker = self._started(opened)
             self._warn_of_lower_rate(sounded, opened)
 
-    def _stands(self, side: Side, stream: Microphone | Speaker | None, device: AudioDevice | None = None) -> bool:
+    def _stands(self, side: Side, stream: LiveStream | None, device: AudioDevice | None = None) -> bool:
         """Whether a stream is open, not lost, and of `device` where one is given."""
         there = stream is not None and not self._oversight.is_lost(side, stream)
         return there and (device is None or stream is None or stream.device.choice == device.choice)
@@ -143,7 +144,7 @@ class Sound:
             raise
         return stream
 
-    def _give_back(self, *streams: Microphone | Speaker | None) -> str:
+    def _give_back(self, *streams: LiveStream | None) -> str:
         if within(self._close_s, [stream.close for stream in streams if stream is not None]):
             return ""
         line = f"the sound driver did not let go within {self._close_s:g} s and was left behind"
@@ -283,7 +284,7 @@ class Sound:
         """What happened since the last time this was asked; each is told once, to one asker."""
         return self._tidings.take()
 
-    def _state(self, side: Side, stream: Microphone | Speaker | None) -> StreamState:
+    def _state(self, side: Side, stream: LiveStream | None) -> StreamState:
         if stream is None:
             return NO_STREAM
         level = stream.levels.level(self._clock.now_ns())

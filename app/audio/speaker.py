@@ -1,8 +1,8 @@
 """An open speaker: its callback asks the playout what sounds, copies it to every channel, counts and returns.
 
 What really sounded, at the volume that it had, is kept on a tape: the canceller's reference and a recording's second
-side. Knows no session and no model. `_block` is entered by [audio], the constructor, `start` and `close` by [control],
-all else by [engine].
+side. Knows no session and no model. `_block` is entered by [audio], the constructor by [control], all else by
+[engine].
 """
 
 from collections import deque
@@ -11,9 +11,7 @@ import numpy as np
 
 from app.audio.backend import Backend, Frames
 from app.audio.devices import AudioDevice, Direction
-from app.audio.levels import LevelMeter
-from app.audio.opening import BLOCK_S, open_stream
-from app.audio.tape import Tape
+from app.audio.live_stream import LiveStream
 from engine.clock import NS, Clock
 from engine.playout import Playout
 from engine.ring import Samples
@@ -24,7 +22,7 @@ LOOK_NS = NS // 2  # how far ahead blocks lie is kept for each of these
 LOOKS = 60
 
 
-class Speaker:
+class Speaker(LiveStream):
     """A speaker that sounds once it is started.
 
     Args:
@@ -41,39 +39,14 @@ class Speaker:
     def __init__(
         self, backend: Backend, device: AudioDevice, clock: Clock, *, latency_s: float, volume: float = 1.0
     ) -> None:
-        self.device, self.asked_latency_s, self.volume, self._clock = device, latency_s, volume, clock
-        self.callbacks = self.flags = 0  # [audio]
-        self.error: Exception | None = None  # [audio] the first that the callback met
-        self.levels = LevelMeter()
+        self.asked_latency_s, self.volume = latency_s, volume
         self._volume = volume  # [audio] of the last sample
         self._furthest_ns = self._look_ends_ns = 0  # [audio] how far ahead a block's end has been in this look
         self._furthest: deque[int] = deque(maxlen=LOOKS)  # [audio] and in those before it
         self._ends_ns = 0  # [audio] when the last block will have sounded
         self._astray = False  # [audio] whether that was told to be at another time
-        self.stream = open_stream(backend, device, Direction.OUTPUT, latency_s, self._block)
-        self.tape = Tape(self.stream.rate_hz)
+        super().__init__(backend, device, Direction.OUTPUT, latency_s, clock, self._block)
         self.playout = Playout(self.stream.rate_hz)
-        self._mono = np.empty(self.stream.rate_hz, np.float32)
-        self.started_ns = clock.now_ns()
-
-    def start(self) -> None:
-        """Let callbacks come [control].
-
-        Raises:
-            CadenceError: It cannot; it is still to be closed.
-        """
-        self.started_ns = self._clock.now_ns()
-        self.stream.start()
-
-    @property
-    def rate_hz(self) -> int:
-        """The device's own rate."""
-        return self.stream.rate_hz
-
-    @property
-    def block_ns(self) -> int:
-        """How far apart callbacks are: drivers ask for what half their latency holds in one burst."""
-        return round(max(BLOCK_S, self.stream.latency_s / 2) * NS)
 
     @property
     def latency_ns(self) -> int:
@@ -84,10 +57,6 @@ class Speaker:
         told_ns = round(self.stream.latency_s * NS)
         furthest_ns = sorted(tuple(self._furthest))[-2:]
         return max(told_ns, min(furthest_ns[0], told_ns + MOST_MORE_NS)) if len(furthest_ns) == 2 else told_ns
-
-    def close(self) -> None:
-        """Give the device back [control]."""
-        self.stream.close()
 
     def _block(self, out: Frames, away_ns: int | None, flagged: bool) -> None:
         """A block is to be filled [audio]."""
