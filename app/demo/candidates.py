@@ -76,6 +76,7 @@ class Group:
         about: More of it; may be empty.
         candidates: In order.
         whole: Whether all of them, and no others, make a comparison.
+        here: Whether it is a run on this computer.
         trouble: Why it cannot be shown; empty where it can.
     """
 
@@ -83,6 +84,7 @@ class Group:
     about: str
     candidates: tuple[Candidate, ...]
     whole: bool = False
+    here: bool = False
     trouble: str = ""
 
 
@@ -118,7 +120,7 @@ def run_group(folder: Path) -> Group | None:
         return None
     began = min(each.session.began for each in candidates)
     title = f"Run on this computer, {began.astimezone():%Y-%m-%d %H:%M}"
-    return Group(title, "One recorded conversation, on one runtime after the other.", candidates, whole=True)
+    return Group(title, "One recorded conversation, on one runtime after the other.", candidates, whole=True, here=True)
 
 
 def _runs(runs: Path) -> Iterator[Group]:

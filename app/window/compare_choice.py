@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.demo.candidates import Candidate, Group
 from app.demo.comparing import Comparing
 from app.window import words
+from app.window.asking import ask_to_delete
 from app.window.layouts import Card, heading, row, text
 from engine.comparison.figures import LETTERS, MOST_SESSIONS
 from engine.phrases import printable
@@ -89,6 +90,7 @@ class ChoiceView(QWidget):
 
     asked: SignalInstance = Signal(list)  # type: ignore[assignment]  # candidates, to be compared
     added: SignalInstance = Signal(object)  # type: ignore[assignment]  # the path of a log
+    deleted: SignalInstance = Signal(object)  # type: ignore[assignment]  # a session of a run that is to go, wholly
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,12 +105,17 @@ class ChoiceView(QWidget):
         self.list.setAllColumnsShowFocus(True)
         self.list.setMinimumHeight(160)
         self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Interactive)  # ticked, it has a letter more
+        self.list.header().resizeSection(0, self.fontMetrics().averageCharWidth() * 40)
         self.list.header().setStretchLastSection(True)
         self.list.setTabKeyNavigation(False)
         self.empty = text("Nothing to compare yet: run the comparison, or hold a conversation.", "faint")
         self.compare = QPushButton()
+        self.compare.setObjectName("talk")
         self.none = QPushButton("Choose none")
         self.add = QPushButton("Add a log…")
+        self.delete = QPushButton("Delete…")
+        self.delete.setAccessibleName("Delete a run of the comparison")
         self.add.setToolTip("A timing log from anywhere: this program's, of this or another computer")
         self.says = text("Tick two to six, the one that the others are held against first.", "faint")
         layout = QVBoxLayout(self)
@@ -119,12 +126,14 @@ class ChoiceView(QWidget):
         layout.addWidget(self.empty)
         layout.addWidget(self.says)
         layout.addWidget(self.list, 1)
-        layout.addLayout(row(self.compare, self.none, self.add, 1))
+        layout.addLayout(row(self.compare, self.none, self.add, self.delete, 1))
         self.list.itemChanged.connect(self._tick)
+        self.list.currentItemChanged.connect(self._name)
         self.list.itemActivated.connect(self._activate)
         self.compare.clicked.connect(lambda: self.asked.emit(self.chosen))
         self.none.clicked.connect(self._choose_none)
         self.add.clicked.connect(self._ask_which)
+        self.delete.clicked.connect(self._ask_to_delete)
         self._show()
 
     @property
@@ -161,6 +170,7 @@ class ChoiceView(QWidget):
             for group in self.all_groups():
                 item = self._group_item(group)
                 self.list.addTopLevelItem(item)
+                item.setFirstColumnSpanned(True)  # which an item outside of a list forgets
                 for candidate in group.candidates:
                     item.addChild(self._item(candidate))
                 item.setExpanded(True)
@@ -176,7 +186,6 @@ class ChoiceView(QWidget):
 
     def _group_item(self, group: Group) -> QTreeWidgetItem:
         item = QTreeWidgetItem([printable(group.title)])
-        item.setFirstColumnSpanned(True)
         item.setToolTip(0, printable(group.trouble or group.about))
         if group.trouble:
             item.setText(0, printable(f"{group.title}: {group.trouble}"))
@@ -240,7 +249,25 @@ class ChoiceView(QWidget):
         self.compare.setText(f"Compare ({count})" if count else "Compare")
         self.compare.setEnabled(FEWEST <= count <= MOST_SESSIONS)
         self.none.setEnabled(bool(count))
+        deletable = self._current_run is not None
+        self.delete.setEnabled(deletable)
+        self.delete.setToolTip("" if deletable else "Choose a run on this computer; conversations go on their own page")
         self.compare.setToolTip("" if self.compare.isEnabled() else "Tick two to six sessions")
+
+    @property
+    def _current_run(self) -> Group | None:
+        """The run on this computer that the list is at."""
+        item = self.list.currentItem()
+        top = item if item is None or item.parent() is None else item.parent()
+        number = -1 if top is None else self.list.indexOfTopLevelItem(top)
+        group = self.all_groups()[number] if 0 <= number < len(self.all_groups()) else None
+        return group if group is not None and group.here else None
+
+    def _ask_to_delete(self) -> None:
+        if (group := self._current_run) is not None:
+            session = group.candidates[0].session
+            what = f"the run of {words.began(session.began)} with its logs and sounds"
+            ask_to_delete(self, what, lambda: self.deleted.emit(session))
 
     def _choose_none(self) -> None:
         self._chosen = []

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStackedWidget
 
 from app.demo.candidates import Candidate, Group, from_file, groups, run_group
 from app.demo.comparing import Course
+from app.live.sessions import PastSession, Sessions
 from app.live.snapshot import Snapshot
 from app.window.compare_choice import FEWEST, ChoiceView
 from app.window.compare_view import CompareView
@@ -36,6 +37,7 @@ class ComparePage(QStackedWidget):
         self.addWidget(self.view)
         self.choice.asked.connect(lambda candidates: self.open(candidates))
         self.choice.added.connect(self._add)
+        self.choice.deleted.connect(self._delete)
         self.view.closed.connect(self._close_view)
         self.choice.running.run.clicked.connect(self._run)
         self.choice.running.cancel.clicked.connect(lambda: self.course.cancel())
@@ -98,6 +100,10 @@ class ComparePage(QStackedWidget):
 
     def _add(self, path: Path) -> None:
         self._desk.background.run(lambda: from_file(path), self.choice.add_file, self._desk.fail)
+
+    def _delete(self, session: PastSession) -> None:
+        runs = Sessions(self.course.runs)
+        self._desk.background.run(lambda: runs.delete(session), lambda _: self.enter(), self._desk.fail)
 
     def _close_view(self) -> None:
         self.setCurrentWidget(self.choice)

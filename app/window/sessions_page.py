@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHeaderView,
     QMenu,
-    QMessageBox,
     QPushButton,
     QStackedWidget,
     QTreeWidget,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.live.sessions import EXPORTS, PastSession
 from app.live.snapshot import Phase, Snapshot
 from app.window import words
+from app.window.asking import ask_to_delete
 from app.window.desk import Desk
 from app.window.layouts import Card, heading, row, text
 from app.window.replay_view import ReplayView
@@ -211,17 +211,7 @@ class SessionsPage(QStackedWidget):
         if (session := self.chosen) is None:
             return
         recording = " with its recording" if session.recording else ""
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setText(f"Delete the session of {words.began(session.began)}{recording}?")
-        box.setInformativeText("Its files are removed from the disk. This cannot be undone.")
-        delete = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
-        keep = box.addButton("Keep", QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(keep)
-        box.setEscapeButton(keep)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        delete.clicked.connect(lambda: self._delete(session))
-        box.open()
+        ask_to_delete(self, f"the session of {words.began(session.began)}{recording}", lambda: self._delete(session))
 
     def _delete(self, session: PastSession) -> None:
         self._desk.background.run(

@@ -75,6 +75,14 @@ def style_sheet(colours: Colours) -> str:
     }}
     QTextEdit:focus, QPlainTextEdit:focus, QTreeWidget:focus {{ border: 2px solid {accent}; padding: 0; }}
     QTreeWidget::item {{ padding: 4px 6px; }}
+    QTreeWidget::indicator {{
+        width: 1.1em; height: 1.1em;
+        border: 1px solid {faint}; border-radius: 4px; background: {colours.base};
+    }}
+    QTreeWidget::indicator:checked {{
+        background: {accent}; border-color: {colours.on_accent}; image: url("{tick}");
+    }}
+    QTreeWidget::indicator:indeterminate {{ background: {faint}; }}
     QHeaderView::section {{
         background: {colours.window}; color: {ink}; border: none;
         border-bottom: 1px solid {line}; padding: 5px 8px; font-weight: 600;

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
@@ -368,6 +368,22 @@ def test_a_huge_log_is_let_go_of_where_nobody_waits_any_more(rig: Rig, page: Com
     rig.settle()
     assert page.view.comparison is None
     assert page.choice.isVisible()
+
+
+def test_a_run_is_deleted_once_that_is_asked_and_a_conversation_is_not(rig: Rig, page: ComparePage) -> None:
+    page.choice.list.setFocus()
+    rig.click(Qt.Key.Key_End)
+    assert not page.choice.delete.isEnabled()
+    rig.click(Qt.Key.Key_Home)
+    rig.click(Qt.Key.Key_Down)
+    for answer in ("Keep", "Delete"):
+        assert (page.course.runs / RUN).exists()
+        page.choice.delete.click()
+        (box,) = page.choice.findChildren(QMessageBox)
+        next(button for button in box.buttons() if button.text().replace("&", "") == answer).click()
+        rig.settle()
+    assert not (page.course.runs / RUN).exists()
+    assert page.choice.list.topLevelItemCount() == 1
 
 
 def test_six_fit_and_a_seventh_is_not_taken(rig: Rig, page: ComparePage) -> None:

@@ -77,6 +77,15 @@ def compare_nearer(rig: Rig) -> None:
     rig.window.compare.view.meters.zoom(nearer=True)
 
 
+def ticked(rig: Rig) -> None:
+    rig.settle()
+    for item in (
+        rig.window.compare.choice.list.topLevelItem(0).child(0),
+        rig.window.compare.choice.list.topLevelItem(1).child(2),
+    ):
+        item.setCheckState(0, Qt.CheckState.Checked)
+
+
 def comparing(rig: Rig) -> None:
     told = Progress("library, 2 of 3", 0.47, "6 seconds held, in real time")
     rig.settle()
@@ -129,6 +138,7 @@ SHOTS: dict[str, tuple[Prepare, tuple[int, int]]] = {
     "sessions-replay": (page(1, Snapshot(), replay), USUAL),
     "sessions-small": (page(1, Snapshot()), SMALL),
     "compare": (page(2, Snapshot()), USUAL),
+    "compare-ticked": (page(2, Snapshot(), ticked), USUAL),
     "compare-running": (page(2, Snapshot(), comparing), USUAL),
     "compare-view": (page(2, Snapshot(), compare), USUAL),
     "compare-nearer": (page(2, Snapshot(), compare_nearer), USUAL),
