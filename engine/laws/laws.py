@@ -155,9 +155,8 @@ def _plan(specimen: Specimen) -> Law:
                 continue
             reads = [*line.states, *(table.plan.specs[name] for name in line.shares)]
             clocked = any(spec.span is Span.CLOCKED for spec in reads)
-            ahead = line.look_ahead > 0  # a last launch is one of its own where it lacks what would come
-            own = [(step.shape[:1] if clocked else step.shape, ahead and step.last) for step in came]
-            theirs = [(launch.shape[:1] if clocked else launch.shape, ahead and launch.last) for launch in foreseen]
+            own = [(step.shape[:1] if clocked else step.shape, step.last) for step in came]
+            theirs = [(launch.shape[:1] if clocked else launch.shape, launch.last) for launch in foreseen]
             if own != theirs:
                 raise _Broken(f"{where}: launches of {_shapes(own)}, planned were {_shapes(theirs)}")
         for name, view in table.views.items():

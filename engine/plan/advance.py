@@ -59,7 +59,8 @@ class Launch:
         shape: The ticks fed, then the ticks held of each state whose length is part of the shape.
         takes: Input ticks taken for good.
         yields: Output ticks.
-        last: It is fed without the look-ahead that there would be, because the turn ends: not the graph of that shape.
+        last: It, or the launch that handed on to it, is fed without the look-ahead that there would be, because the
+            turn ends: not the graph of that shape.
     """
 
     shape: tuple[int, ...]
@@ -198,15 +199,15 @@ class Unit:
         parcels = list(self._arrivals(line))
         ends = self._unit.event == FLUSH and line.name in self._declared.turns
         if ends and not parcels:
-            parcels = [0]  # nothing new, but what waits must go
-        for number, ticks in enumerate(parcels, 1):
+            parcels = [(0, False)]  # nothing new, but what waits must go
+        for number, (ticks, short) in enumerate(parcels, 1):
             waiting = self.clocks[line.name].waiting + ticks
             for fed, takes, last in launches(line, waiting, ends and number == len(parcels)):
-                yield self._launch(line, fed, takes, last)
+                yield self._launch(line, fed, takes, last, short=short)
                 waiting -= takes
             self.clocks[line.name] = replace(self.clocks[line.name], waiting=waiting)
 
-    def _launch(self, line: Timeline, fed: int, takes: int, last: bool) -> Launch:
+    def _launch(self, line: Timeline, fed: int, takes: int, last: bool, *, short: bool) -> Launch:
         clock = self.clocks[line.name]
         owes = 0 if last else min(line.lag, clock.owed + takes)
         self.clocks[line.name] = replace(clock, before=min(line.context[0], clock.before + takes), owed=owes)
@@ -226,14 +227,16 @@ class Unit:
                 lengths.append(held)
         done = clock.owed + takes - owes
         yields = whole(line.yields * done, f"stage {line.name} yields {line.yields} for each of {done} ticks")
-        return Launch((clock.before + fed + line.context[1], *lengths), takes, yields, last and line.look_ahead > 0)
+        shape = clock.before + fed + line.context[1], *lengths
+        return Launch(shape, takes, yields, short or (last and line.look_ahead > 0))
 
     def _hold(self, name: str, grown: Grown) -> None:
         self.held[name] = grown.after
         self.needed[name] = max(self.needed[name], grown.most)
         self.needed[name + SHIFT] = max(self.needed.get(name + SHIFT, 0), grown.shift)
 
-    def _arrivals(self, line: Timeline) -> Iterator[int]:
+    def _arrivals(self, line: Timeline) -> Iterator[tuple[int, bool]]:
+        """Ticks that come, and whether the launch that hands them on had no look-ahead."""
         drive = line.drive
         if isinstance(drive, Quota):
             parcels = {LISTEN: drive.listen, SPEAK: drive.speak, FLUSH: drive.flush}[self._unit.event]
@@ -241,14 +244,15 @@ class Unit:
             if drive.opens and self._unit.event != LISTEN and not clock.started:
                 parcels = drive.opens + parcels
                 self.clocks[line.name] = replace(clock, started=True)
-            yield from (self._ran[line.name],) if line.name in self._ran else parcels
+            yield from ((ticks, False) for ticks in ((self._ran[line.name],) if line.name in self._ran else parcels))
         elif isinstance(drive, After):
             source = self.stages[drive.stage]
-            counts = [one.yields for one in source.launches] if drive.each else [source.ticks] if source.ticks else []
-            for count in counts:
-                yield whole(count * drive.ratio, f"stage {line.name} takes {drive.ratio} of each of {count} ticks")
+            whole_unit = [(source.ticks, False)] if source.ticks else []
+            for count, short in [(one.yields, one.last) for one in source.launches] if drive.each else whole_unit:
+                came = f"stage {line.name} takes {drive.ratio} of each of {count} ticks"
+                yield whole(count * drive.ratio, came), short
         elif not (drive.speech and self._unit.event == LISTEN):
-            yield self._tick(line, drive)
+            yield self._tick(line, drive), False
 
     def _tick(self, line: Timeline, drive: Ticking) -> int:
         clock = self.clocks[line.name]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 NEVER = -1
-_Key = tuple[tuple[int, ...], bool]  # shape, and whether it is fed without look-ahead
+_Key = tuple[tuple[int, ...], bool]  # shape, and whether it, or what handed on to it, lacks look-ahead
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ class Token2Wav:
         """
         mel = yield self._flow(window.codes, window.noise, window.takes, last=window.last)
         held, new = self.vocoder.held, FRAMES_A_CODE * window.takes
-        sound: Tensor = yield self._vocoder(mel[:, :, window.frames], held)
+        sound: Tensor = yield self._vocoder(mel[:, :, window.frames], held, last=window.last)
         self.vocoder.advance(new)
         return sound[:, sounded(held, new, self.sizes.vocoder.frame, last=window.last)]
 
@@ -178,7 +178,7 @@ class Token2Wav:
         """
         count, device, mels = shape[0], self.flow.device, self.sizes.flow.channels
         if stage == VOCODER:
-            return self._vocoder(torch.zeros(1, mels, count - shape[1], device=device), shape[1])
+            return self._vocoder(torch.zeros(1, mels, count - shape[1], device=device), shape[1], last=last)
         self.flow.foresee(count)
         codes = torch.zeros(1, count, dtype=torch.int64, device=device)
         return self._flow(codes, torch.zeros(1, FRAMES_A_CODE * count, mels, device=device), count, last=last)
@@ -186,9 +186,9 @@ class Token2Wav:
     def _flow(self, codes: Tensor, noise: Tensor, takes: int, *, last: bool) -> Step:
         return Step(FLOW, (codes.shape[1],), takes, self.flow, (codes, noise), last, captures=True)
 
-    def _vocoder(self, mel: Tensor, held: int) -> Step:
+    def _vocoder(self, mel: Tensor, held: int, *, last: bool) -> Step:
         new = mel.shape[2]
-        return Step(VOCODER, (held + new, held), new, partial(self.vocoder, held=held), (mel,), captures=True)
+        return Step(VOCODER, (held + new, held), new, partial(self.vocoder, held=held), (mel,), last, captures=True)
 
     def __call__(self, window: Window) -> Tensor:
         """One launch of each stage at once; see `steps`."""

@@ -16,7 +16,11 @@ from engine.bench.place import CpuPlace
 from engine.bench.unit.equal import compare
 from engine.bench.unit.rig import Outside, UnitAsked, UnitRig
 from engine.layout import lay_out
+from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
 from engine.models.minicpm_o.building import HEARD, SPOKEN, THOUGHT
+from engine.models.token2wav.encoding import STAGE as FLOW_ENCODER
+from engine.models.token2wav.flowing import STAGE as FLOW
+from engine.models.token2wav.sounding import STAGE as VOCODER
 
 pytestmark = pytest.mark.usefixtures("one_thread", "released")
 SCRIPT = "L L S4 S10 S20 F3 L S2 S L S5 S L L F2 S F20 L F0 S0 S L"
@@ -106,3 +110,24 @@ def test_memory_keeps_to_the_plan_and_no_view_moves(rig):
         committed.append(arena.committed_bytes)
     assert ours.addresses == before
     assert max(committed[48:]) <= max(committed[:48]) + GRANULES * granule, "flat once the window is full"
+
+
+def test_a_scripted_session_meets_no_shape_that_its_plan_does_not_know(rig):
+    script = "L S S S F L S F"
+    ours = rig.cadence(Outside(script))
+    known = {(one.stage, one.shape, one.last) for one in ours.plan.shapes}
+    execute, met = ours.runtime.execute, set()
+
+    def noted(step, origin_ns):
+        met.add(step.key)
+        return execute(step, origin_ns)
+
+    ours.runtime.execute = noted
+    ours.begin(rig.opening())
+    for heard in islice(rig.heard(), 2 * len(script.split())):
+        ours.hear(heard)
+        ours.rest(heard)
+
+    exact = {key for key in met if key[0] in (AUDIO_ENCODER, FLOW_ENCODER, FLOW, VOCODER)}
+    assert {key[0] for key in exact if key[2]} == {FLOW_ENCODER, FLOW, VOCODER}
+    assert exact <= known
