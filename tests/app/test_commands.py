@@ -95,6 +95,8 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(talk, "sessions_path", lambda: tmp_path / "sessions")
     monkeypatch.setattr(talk.PortAudio, "devices", lambda _: Devices())
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path / "sessions"
 
 
