@@ -229,7 +229,7 @@ def _check_folder(folder: Path, args: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise AskedWrongly(f"{folder} is no folder", "a model's folder, as downloaded")
     entry = registry.of_folder(folder)
-    from app.device_memory import spare_on  # torch, which no other of these commands needs
+    from engine.builds.devices import spare_on  # torch, which no other of these commands needs
 
     available_bytes, where = spare_on(args.device)
     survey = entry.look_over(folder)
@@ -251,7 +251,7 @@ def _try_folder(entry: registry.ModelEntry, folder: Path, args: argparse.Namespa
     import numpy as np
 
     from app.audio_file import SpeechFile
-    from app.device_memory import device_named, spare_on
+    from engine.builds.devices import device_named, spare_on
     from engine.export.atomic import whole_file
 
     with as_file(files("assets").joinpath(_QUESTION)) as path:

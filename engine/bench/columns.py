@@ -15,8 +15,9 @@ from torch import Tensor
 from engine.arena import Arena, DeviceArena
 from engine.bench.course import BenchUnit
 from engine.bench.place import Place
-from engine.bench.settings import as_released, pinned
+from engine.bench.settings import as_released
 from engine.bench.tails import GRAPHS_TOKENS, STEADY, Tail
+from engine.builds.pinning import pinned
 from engine.models.layers.harmonics import draw_noise
 from engine.models.token2wav.checkpoint import Checkpoint
 from engine.models.token2wav.encoding import STAGE as ENCODER

@@ -5,22 +5,22 @@ Entered by the engine thread.
 
 import gc
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import psutil
 import torch
 
 from engine.arena import Arena, DeviceArena, HostArena
+from engine.builds.capturing import Capturing, CudaCapturing
 from engine.clock import Clock, WallClock
-from engine.cuda_clocked import ClockedStage, ClockedStep, Run
 from engine.cuda_graphs import CudaGraphs, SetAside
 from engine.cuda_vmm import CudaDriver
 from engine.errors import AskedWrongly, CadenceError
 from engine.plan import Plan
-from engine.replay import Capturer, Clocked, Rehearse, ReplayRuntime
+from engine.replay import Rehearse, ReplayRuntime
 from engine.runtime import EagerRuntime, Runtime
 
 
@@ -51,7 +51,7 @@ class Place(Protocol):
         """Ours."""
         ...
 
-    def capturing(self, state: torch.Tensor, set_aside: SetAside) -> "Capturing | None":
+    def capturing(self, state: torch.Tensor, set_aside: SetAside) -> Capturing | None:
         """What captures beside whole steps; None where everything runs eagerly.
 
         Args:
@@ -94,61 +94,6 @@ class Place(Protocol):
         A GPU's alone: a CPU's memory is not this program's to take.
         """
         ...
-
-
-class Capturing(Protocol):
-    """Captures steps, clocked steps and seams on a device.
-
-    Attributes:
-        capturer: Of steps at their exact shape.
-    """
-
-    capturer: Capturer
-
-    def clocked(self, stage: str, run: Run, probe: Run, ticks: range, places: tuple[torch.Tensor, ...]) -> Clocked:
-        """A stage's steps of one tick.
-
-        Args:
-            stage: Whose states are written.
-            run: The step at a tick, its inputs taken from `places`.
-            probe: As little of it as decides its kernels.
-            ticks: All that may come.
-            places: Where inputs are copied to.
-        """
-        ...
-
-    def graphed(self, work: Callable[[], Any]) -> tuple[Callable[[], Any], Any]:
-        """A graph of work, and its result; see `engine.models.layers.seams`. States may be written meanwhile."""
-        ...
-
-
-class CudaCapturing:
-    """See `Capturing`."""
-
-    def __init__(self, device: torch.device, clock: Clock, state: torch.Tensor, set_aside: SetAside) -> None:
-        self.capturer: Capturer = CudaGraphs(device, set_aside, clock)
-        self._state, self._set_aside = state, set_aside
-        self._stream, self._pool = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
-
-    def clocked(self, stage: str, run: Run, probe: Run, ticks: range, places: tuple[torch.Tensor, ...]) -> Clocked:
-        whole = self._state.untyped_storage()
-        addresses = range(whole.data_ptr(), whole.data_ptr() + whole.nbytes())
-
-        def make() -> ClockedStep:
-            return ClockedStep(run, probe, ticks, addresses, lambda: self._set_aside(stage), self._stream)
-
-        return ClockedStage(make, places, ticks)
-
-    def graphed(self, work: Callable[[], Any]) -> tuple[Callable[[], Any], Any]:
-        self._stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self._stream):
-            work()
-        self._stream.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
-            result = work()
-        torch.cuda.current_stream().wait_stream(self._stream)
-        return graph.replay, result
 
 
 class CpuPlace:

@@ -21,8 +21,9 @@ from engine.bench.columns import (
     Transcription,
 )
 from engine.bench.place import Place
-from engine.bench.settings import as_released, pinned
+from engine.bench.settings import as_released
 from engine.bench.tails import STEADY, Tail
+from engine.builds.pinning import pinned
 from engine.errors import CadenceError
 from engine.models.token2wav.made_up import TINY, make_up, make_up_prompt
 from engine.models.token2wav.sizes import Token2WavSizes

@@ -6,34 +6,13 @@ Process wide, hence set around each run and put back. Entered by the engine thre
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 
 as_released = nullcontext  # torch's defaults, which no model's own code touches
-
-
-@contextmanager
-def pinned() -> Iterator[None]:
-    """Convolutions that repeat themselves, and no search for faster ones: all that the released code lacks for it.
-
-    Products stay in float32 and convolutions in TF32, as torch has them by itself; attention in float32 has one fused
-    kernel on CUDA, memory-efficient, which torch picks by itself. In bfloat16 it would pick cuDNN's on Hopper, which
-    plans anew for every length and does not repeat itself: without it, flash attention, or behind a mask the
-    memory-efficient one.
-    """
-    cudnn, cuda = torch.backends.cudnn, torch.backends.cuda
-    was = cudnn.deterministic, cudnn.benchmark, cuda.cudnn_sdp_enabled()
-    cudnn.deterministic, cudnn.benchmark = True, False
-    cuda.enable_cudnn_sdp(False)
-    try:
-        yield
-    finally:
-        cudnn.deterministic, cudnn.benchmark = was[:2]
-        cuda.enable_cudnn_sdp(was[2])
 
 
 def described() -> dict[str, Any]:

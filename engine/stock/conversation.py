@@ -110,8 +110,8 @@ class ReleasedConversation:
         self._given = given
 
     @torch.no_grad()
-    def begin(self, system: Tensor, past: Sequence[Tensor] = ()) -> None:
-        """A session begins, with a system prompt of embeddings `[n, width]` and units that came before, read again."""
+    def begin(self, system: Sequence[Tensor], past: Sequence[Tensor] = ()) -> None:
+        """A session begins, with a system prompt in pieces `[n, width]` and units that came before, read again."""
         parts = self.parts
         parts.encoder.begin()
         parts.language.begin()
@@ -121,8 +121,9 @@ class ReleasedConversation:
         self._units, self._asked = 0, 0
         self._turn_ended = True
         self._meant: list[list[tuple[int, Tensor, bool]]] = []  # of every unit: the released code drops none
-        if len(system):
-            parts.language.feed(system)
+        for x in system:
+            if len(x):
+                parts.language.feed(x)
         parts.language.preserved = parts.language.held
         for x in past:
             parts.language.begin_unit()

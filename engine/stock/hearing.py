@@ -126,10 +126,32 @@ class ReleasedEncoder:
         past = self.held
         x = x + apm.embed_positions.weight[past : past + x.shape[1]]
         self.cache = self.cache or DynamicCache()
+        return self._embedded(x, mask, self.cache, made)
+
+    @torch.no_grad()
+    def whole(self, mel: Tensor, chunk: int = 50) -> Tensor:
+        """A recording at once (`get_audio_embedding`), `[1, mels, frames]`: `[embeddings, out]`.
+
+        Args:
+            mel: All of it.
+            chunk: Positions that see one another; each sees all before them too.
+        """
+        apm, made = self._apm, (mel.shape[2] - 1) // 2 + 1
+        mel = mel.to(apm.conv1.weight.dtype)
+        x = nn.functional.gelu(apm.conv2(nn.functional.gelu(apm.conv1(mel)))).permute(0, 2, 1)
+        x = x + apm.embed_positions.weight[:made]
+        seen = torch.zeros(made, made, dtype=torch.bool, device=mel.device)
+        for position in range(made):
+            seen[position, : min((position // chunk + 1) * chunk, made)] = True
+        mask = torch.zeros(1, 1, made, made, dtype=mel.dtype, device=mel.device)
+        mask[~seen[None, None]] = float("-inf")
+        return self._embedded(x, mask, DynamicCache(), made)
+
+    def _embedded(self, x: Tensor, mask: Tensor, cache: DynamicCache, made: int) -> Tensor:
         layer: Any
-        for layer in apm.layers:
-            x = layer(x, mask, self.cache)
-        x = self._project(apm.layer_norm(x))
+        for layer in self._apm.layers:
+            x = layer(x, mask, cache)
+        x = self._project(self._apm.layer_norm(x))
         embeddings = self._pool(x.transpose(1, 2)).transpose(1, 2)
         found: Tensor = embeddings[0, : (made - self._sizes.pool) // self._sizes.pool + 1]
         return found

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app import device_memory, streams
+from app import streams
 from app.__main__ import main
 from app.commands import models
+from engine.builds import devices
 from engine.models import registry, weights
 from engine.models.weights.manifest import Hub, Manifest, load
 from engine.models.weights.store import Store
@@ -186,7 +187,7 @@ def test_a_folder_that_lacks_something_is_told_and_refused(folder: Path, capsys:
 def test_a_model_that_will_not_fit_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_memory, "available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(devices, "available_bytes", lambda: 1 << 20)
     assert main(["models", "check", str(folder), "--device", "cpu"]) == 1
     assert "refused: this machine has 1 MiB to spare; needed: " in capsys.readouterr().out.splitlines()[-1]
 

@@ -7,9 +7,9 @@ import torch
 
 from engine.bench.columns import PINNED
 from engine.bench.place import CudaPlace
-from engine.bench.unit.columns import SPEECH_WAYS
 from engine.bench.unit.equal import compare
 from engine.bench.unit.rig import TINY_WINDOW, Outside, UnitAsked, UnitRig
+from engine.builds.replaying import SPEECH_WAYS
 from tests.models.conftest import one_thread, released
 
 __all__ = ["one_thread", "released"]

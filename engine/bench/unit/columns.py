@@ -4,8 +4,8 @@ A column hears a unit, which is timed, and then gets ready for the next, which i
 thread.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -16,27 +16,19 @@ from torch import Tensor
 from engine.arena import DeviceArena
 from engine.bench.columns import CADENCE
 from engine.bench.place import Place
-from engine.bench.settings import pinned
 from engine.bench.unit.chance import UnitChance
 from engine.bench.unit.scripted import Scripted
+from engine.builds.pinning import pinned
+from engine.builds.replaying import capture, replaying, set_aside
 from engine.models.layers.harmonics import draw_noise
-from engine.models.minicpm_o.audio_encoder import STAGE as AUDIO_ENCODER
-from engine.models.minicpm_o.building import SPOKEN, THOUGHT
+from engine.models.minicpm_o.building import THOUGHT
 from engine.models.minicpm_o.following import Following
-from engine.models.minicpm_o.language import CLOSE, DECODE, PREFILL
-from engine.models.minicpm_o.model import DRAW, Chance, MiniCPMO, Parts, Spoken
+from engine.models.minicpm_o.model import Chance, MiniCPMO, Parts, Spoken
 from engine.models.minicpm_o.protocol import Limits, Marks, Window
 from engine.models.minicpm_o.protocol import Protocol as Course
-from engine.models.minicpm_o.speech_decoder import CONDITION
-from engine.models.minicpm_o.speech_decoder import STAGE as TTS
-from engine.models.minicpm_o.timelines import CLOSING_TOKENS
-from engine.models.token2wav.encoding import STAGE as FLOW_ENCODER
-from engine.models.token2wav.flowing import STAGE as FLOW
-from engine.models.token2wav.sounding import STAGE as VOCODER
 from engine.plan import Plan
 from engine.replay import Prepared, ReplayRuntime
 from engine.runtime import EagerRuntime, Runtime
-from engine.step import Step
 from engine.stock.caches import keys_values
 from engine.stock.conversation import Given, ReleasedConversation, ReleasedParts
 
@@ -46,9 +38,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SLACK_NS = 30_000_000_000  # more than any capture takes
 BUDGET_BYTES = 2**31  # of graphs captured in the slack: one for each length of a turn's speech, among them
-SPEECH_WAYS = ("exact", "clocked", "eager")
-SEAMED = (10, CLOSING_TOKENS)  # ticks that the language model reads at once: what was heard, and what ends a unit
-OWNERS = {DECODE: PREFILL, CLOSE: PREFILL, DRAW: PREFILL, TTS: CONDITION}  # of the states that a stage writes
 
 
 @dataclass(frozen=True)
@@ -171,7 +160,7 @@ class StockUnit:
 
     def begin(self, opening: Opening) -> None:
         with self._settings():
-            self.conversation.begin(opening.system, opening.past)
+            self.conversation.begin((opening.system,), opening.past)
         self._script.begin()
         self.get_ready(0)
 
@@ -233,7 +222,7 @@ class CadenceUnit:
         script: What is decided.
         chance: Of each unit.
         place: Where it runs.
-        speech_way: How the speech decoder's tokens are run on a GPU: one of `SPEECH_WAYS`.
+        speech_way: How the speech decoder's tokens are run on a GPU: one of `engine.builds.replaying.SPEECH_WAYS`.
     """
 
     name = CADENCE
@@ -270,46 +259,19 @@ class CadenceUnit:
 
     def _runtime(self, speech_way: str) -> Runtime:
         """What runs the steps: on a GPU from graphs, each stage's in the way that suits it."""
-        parts = self.parts
-        language, speech = parts.language, parts.speech
-        capturing = self._place.capturing(self.arena.view(THOUGHT), self._set_aside)
+        arena, parts, place = self.arena, self.parts, self._place
+        capturing = place.capturing(arena.view(THOUGHT), partial(set_aside, arena, parts))
         if capturing is None:
-            return EagerRuntime(CADENCE, self._place.clock)
-        most = {state.name: state.max_ticks for state in self.plan.states}
-        x = language.embedded([0])
-        decode = capturing.clocked(
-            DECODE, partial(_at, language.token, (x,)), language.probe, range(2, most[THOUGHT] + 1), (x,)
+            return EagerRuntime(CADENCE, place.clock)
+        return replaying(
+            self.plan, arena, parts, capturing, place.clock, speech_way=speech_way, budget_bytes=BUDGET_BYTES
         )
-        clocked = {DECODE: decode, PREFILL: decode}
-        if speech_way == "clocked":
-            token, chance = parts.rehearse(TTS, (1, 2), last=False, chance=True).inputs
-            ticks = range(2, most[SPOKEN] + 1)
-            run = partial(_at, speech.token, (token, chance))
-            clocked[TTS] = capturing.clocked(TTS, run, speech.probe, ticks, (token, chance))
-        speech.captures = speech_way != "eager"
-        with self._set_aside(PREFILL):
-            for count in SEAMED:
-                language.seam(count, capturing.graphed)
-        return ReplayRuntime(self._place.clock, capturing.capturer, self._rehearse, BUDGET_BYTES, clocked)
-
-    @contextmanager
-    def _set_aside(self, stage: str) -> Iterator[None]:
-        """While entered, all that a stage writes may be written, and nothing of it stays."""
-        kept = [each.clone() for each in self.parts.beside]
-        with self.arena.set_aside(OWNERS.get(stage, stage)):
-            yield
-        for each, was in zip(self.parts.beside, kept, strict=True):
-            each.copy_(was)
-
-    def _rehearse(self, stage: str, shape: tuple[int, ...], last: bool) -> Step:
-        return self.parts.rehearse(stage, shape, last=last, chance=True)
 
     def capture(self) -> None:
         """Capture what a session keeps meeting: the last that comes before it."""
         if isinstance(self.runtime, ReplayRuntime):
-            stages = (AUDIO_ENCODER, FLOW_ENCODER, FLOW, VOCODER)
             with pinned():
-                self.prepared = self.runtime.prepare(one for one in self.plan.shapes if one.stage in stages)
+                self.prepared = capture(self.runtime, self.plan)
 
     def _decide(self, drawn: int) -> int:
         self._drawn.append(drawn)
@@ -319,7 +281,7 @@ class CadenceUnit:
         past = sum(len(x) for x in opening.past)
         self.following.begin(past)
         with pinned():
-            self.run(self.model.begin(opening.system, opening.past))
+            self.run(self.model.begin((opening.system,), opening.past))
         self.runtime.settle(self.records, 0)
         self.records.clear()
         self._script.begin()
@@ -399,7 +361,3 @@ class CadenceUnit:
         """Give the arena's memory back, where it does not go with the last view."""
         if isinstance(self.arena, DeviceArena):
             self.arena.close()
-
-
-def _at(run: Callable[..., Any], places: tuple[Tensor, ...], tick: int) -> Any:
-    return run(*places, length=tick)

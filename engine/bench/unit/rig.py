@@ -12,10 +12,11 @@ import torch
 
 from engine.bench.columns import CADENCE, PINNED, RELEASED
 from engine.bench.place import Place
-from engine.bench.settings import as_released, pinned
+from engine.bench.settings import as_released
 from engine.bench.unit.chance import UnitChance
 from engine.bench.unit.columns import CadenceUnit, Heard, Opening, StockUnit
 from engine.bench.unit.scripted import TEXT_TOKENS, Scripted
+from engine.builds.pinning import pinned
 from engine.models.layers.named import Named
 from engine.models.minicpm_o.building import build
 from engine.models.minicpm_o.checkpoint import ENCODER, LANGUAGE, SPEECH, checked
@@ -64,7 +65,7 @@ class UnitAsked:
         window: Tokens over which the language model's past is cut, and to which.
         device: "cuda" or "cpu".
         tiny: At the size for tests.
-        speech_way: How ours runs the speech decoder's tokens on a GPU: one of `columns.SPEECH_WAYS`.
+        speech_way: How ours runs the speech decoder's tokens on a GPU: one of `engine.builds.replaying.SPEECH_WAYS`.
         command: As it was asked.
         path: Of the JSON file; None to write none.
     """

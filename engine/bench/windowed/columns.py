@@ -14,8 +14,8 @@ from torch import Tensor
 from engine.arena import DeviceArena
 from engine.bench.columns import CADENCE, SLACK_NS, graph_figures
 from engine.bench.place import Place
-from engine.bench.settings import pinned
 from engine.bench.windowed.tails import SPEECH, STREAM, WINDOW, Second, WindowedTail
+from engine.builds.pinning import pinned
 from engine.replay import Prepared, ReplayRuntime
 from engine.stage import Lifetime
 from engine.step import Step, carry_out

@@ -23,9 +23,10 @@ from engine.bench.place import Place, find_place
 from engine.bench.record import Recording
 from engine.bench.report import working_bytes
 from engine.bench.rig import STOCKS
-from engine.bench.settings import as_released, described, pinned, versions
+from engine.bench.settings import as_released, described, versions
 from engine.bench.windowed.columns import Cadence, Released
 from engine.bench.windowed.tails import STREAM, WINDOW, Second, WindowedTail, windowed_tail
+from engine.builds.pinning import pinned
 from engine.phrases import size
 from engine.plan import Script
 

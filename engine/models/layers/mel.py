@@ -32,11 +32,13 @@ def mel_to_hz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(mel >= _BREAK_MEL, above, mel * _LINEAR_HZ_PER_MEL)
 
 
-def mel_filters() -> NDArray[np.float64]:
-    """Triangles of equal area on Slaney's scale, `[frequencies, mels]`."""
-    highest_mel = float(hz_to_mel(np.array(SAMPLE_RATE_HZ / 2)))
-    edges_hz = mel_to_hz(np.linspace(0.0, highest_mel, MELS + 2))
-    bins_hz = np.linspace(0, SAMPLE_RATE_HZ // 2, FFT_SAMPLES // 2 + 1)
+def mel_filters(
+    mels: int = MELS, rate_hz: int = SAMPLE_RATE_HZ, fft_samples: int = FFT_SAMPLES, highest_hz: float | None = None
+) -> NDArray[np.float64]:
+    """Triangles of equal area on Slaney's scale up to `highest_hz`, or half the rate: `[frequencies, mels]`."""
+    highest_mel = float(hz_to_mel(np.array(highest_hz or rate_hz / 2)))
+    edges_hz = mel_to_hz(np.linspace(0.0, highest_mel, mels + 2))
+    bins_hz = np.linspace(0, rate_hz // 2, fft_samples // 2 + 1)
     widths_hz = np.diff(edges_hz)
     distance = edges_hz[None, :] - bins_hz[:, None]  # [frequencies, mels + 2]
     rising, falling = -distance[:, :-2] / widths_hz[:-1], distance[:, 2:] / widths_hz[1:]
@@ -45,11 +47,15 @@ def mel_filters() -> NDArray[np.float64]:
 
 
 class LogMel:
-    """Turns a window of samples into the mel that Whisper hears."""
+    """Turns a window of samples into the mel that Whisper hears.
 
-    def __init__(self) -> None:
+    Args:
+        mels: Channels.
+    """
+
+    def __init__(self, mels: int = MELS) -> None:
         self._window = torch.hann_window(FFT_SAMPLES)  # [fft]
-        self._filters = torch.from_numpy(mel_filters()).to(torch.float32).T  # [mels, frequencies]
+        self._filters = torch.from_numpy(mel_filters(mels)).to(torch.float32).T  # [mels, frequencies]
 
     def __call__(self, window: Tensor) -> Tensor:
         """The window's log-mel, scaled to Whisper's range.

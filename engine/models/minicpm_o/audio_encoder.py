@@ -40,14 +40,14 @@ class _Layer:
         self._heads, self._dim = sizes.heads, sizes.width // sizes.heads
 
     def __call__(self, x: Tensor, held: int, mask: Tensor) -> Tensor:
-        """`x` `[1, n, width]` after `held` ticks; `mask` of zeros `[n, held + n]`."""
+        """`x` `[1, n, width]` after `held` ticks; `mask` `[n, held + n]` is added to what is attended by."""
         shape, ticks = (1, -1, self._heads, self._dim), held + x.shape[1]
         inner = self._before(x)
         query = (self._query(inner) * self._dim**-0.5).view(shape).transpose(1, 2).contiguous()
         self._state[held:ticks, 0] = self._key(inner).view(shape)[0]
         self._state[held:ticks, 1] = self._value(inner).view(shape)[0]
         keys, values = self._state[:ticks].permute(1, 2, 0, 3).unsqueeze(1)  # each [1, heads, ticks, dim]
-        # The mask hides nothing, but it is what the released code hands over, and it decides the kernel.
+        # A launch's mask hides nothing, but it is what the released code hands over, and it decides the kernel.
         found = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=1.0)
         x = x + self._out(found.transpose(1, 2).reshape(1, -1, self._heads * self._dim))
         return x + self._down(functional.gelu(self._up(self._between(x))))
@@ -121,13 +121,36 @@ class AudioEncoder:
         Returns:
             `[chunk / 2 / pool, out]`, of the weights' type.
         """
-        (first, first_bias), (second, second_bias) = self._convolutions
-        x = functional.gelu(functional.conv1d(mel.to(first.dtype), first, first_bias, padding=1))
-        x = functional.gelu(functional.conv1d(x, second, second_bias, stride=2, padding=1))
+        x = self._convolved(mel)
         cut, count = -(-self._sizes.context // 2), self._sizes.chunk // 2  # positions
         before = x.shape[2] - cut - count  # as many, or none
-        x = x[:, :, before : before + count].permute(0, 2, 1) + self._positions[held : held + count]
-        mask = self._mask[:, : held + count]
+        return self._embedded(x[:, :, before : before + count], held, self._mask[:, : held + count])
+
+    def whole(self, mel: Tensor) -> Tensor:
+        """A recording at once, as a reference is heard: each position sees its own second and all before it.
+
+        Nothing may be held, and nothing that comes after may rely on it.
+
+        Args:
+            mel: `[1, mels, frames]`, of no more positions than the table has and the state has room for.
+
+        Returns:
+            `[positions / pool, out]`, of the weights' type.
+        """
+        x, chunk = self._convolved(mel), self._sizes.chunk // 2
+        seconds = torch.arange(x.shape[2], device=mel.device) // chunk
+        mask = torch.zeros(len(seconds), len(seconds), dtype=x.dtype, device=mel.device)
+        return self._embedded(x, 0, mask.masked_fill(seconds > seconds[:, None], -torch.inf))
+
+    def _convolved(self, mel: Tensor) -> Tensor:
+        """`[1, mels, frames]` as `[1, width, positions]`."""
+        (first, first_bias), (second, second_bias) = self._convolutions
+        x = functional.gelu(functional.conv1d(mel.to(first.dtype), first, first_bias, padding=1))
+        return functional.gelu(functional.conv1d(x, second, second_bias, stride=2, padding=1))
+
+    def _embedded(self, x: Tensor, held: int, mask: Tensor) -> Tensor:
+        """`x` `[1, width, n]` after `held` positions; `mask` `[n, held + n]`: `[n / pool, out]`."""
+        x = x.permute(0, 2, 1) + self._positions[held : held + x.shape[2]]
         for layer in self._layers:
             x = layer(x, held, mask)
         x = self._project_again(functional.relu(self._project(self._norm(x))))

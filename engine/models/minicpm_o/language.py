@@ -36,9 +36,7 @@ class LanguageModel:
         shift: `[ticks, 2, kv_heads, dim]`, for what a window moves of one layer; None without a window.
     """
 
-    def __init__(
-        self, weights: Named, sizes: LanguageSizes, keys_values: Tensor, shift: Tensor | None = None
-    ) -> None:
+    def __init__(self, weights: Named, sizes: LanguageSizes, keys_values: Tensor, shift: Tensor | None = None) -> None:
         llm, stack = weights.below("llm"), sizes.stack
         self._tokens, self._head = llm["model.embed_tokens.weight"], llm["lm_head.weight"]
         self._read = Reader(RoundedStack(stack_weights(llm), stack, keys_values), stack, len(keys_values), keys_values)
@@ -61,9 +59,9 @@ class LanguageModel:
         """What steps write beside the states."""
         return (self._read.at,)
 
-    def begin(self) -> None:
-        """A session begins."""
-        self._read.hold(0)
+    def begin(self, ticks: int = 0) -> None:
+        """A session begins, or goes on from so many ticks."""
+        self._read.hold(ticks)
 
     def seam(self, count: int, graphed: Graphed) -> None:
         """From now on read `count` ticks at once in seams; see `engine.models.layers.seams`."""

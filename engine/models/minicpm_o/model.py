@@ -5,8 +5,8 @@ executes, over states handed in. Chance is handed in as well, and so is what bec
 a script says, since random weights decide nothing sensible.
 
 Differences from the released code: sound is float32 as token2wav makes it, where that rounds to sixteen bits; and a
-unit with less than a second of it is not filled up with silence in front, which is the playout's business. Not here
-yet: the tokenizer, and so `engine.step.Model`; the window that keeps notes. Entered by the engine thread.
+unit with less than a second of it is not filled up with silence in front, which is for whoever talks (`talking`). Not
+here yet: the window that keeps notes. Entered by the engine thread.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -128,29 +128,48 @@ class MiniCPMO:
         self._silence = torch.full((LOOK_AHEAD_TOKENS,), SILENT_TOKEN, device=device)  # a turn starts with it
         self._waiting = self._silence
         self._unit = parts.language.embedded([marks.unit])
+        self._before = 0, 0, True  # of the language model and of the encoder, held as the unit at hand began
 
-    def begin(self, system: Tensor, past: Sequence[Tensor] = ()) -> Generator[Step, Any, None]:
+    def begin(self, system: Sequence[Tensor], past: Sequence[Tensor] = ()) -> Generator[Step, Any, None]:
         """A session begins.
 
         Args:
-            system: A system prompt's embeddings `[n, width]`, as many as the window tells of.
+            system: A system prompt's embeddings, each piece `[n, width]` read at once; as many as the window tells of.
             past: Units that came before, each read again as embeddings `[n, width]`.
         """
+        self._begin(0)
+        for x in (*system, *past):
+            if len(x):
+                yield self._parts.language.step(PREFILL, x, asked=False)
+        for x in past:
+            cuts = self._window.close(len(x), Unit((), listens=True))
+            assert not cuts, "what came before fits into the window"
+        assert self._parts.language.held == self._window.ticks, "the window protects the system prompt"
+
+    def begin_again(self) -> None:
+        """A session begins, with the system prompt that an earlier one has read: no window has touched it."""
+        self._window.begin()
+        self._begin(self._window.ticks)
+
+    def _begin(self, held: int) -> None:
         parts = self._parts
         parts.encoder.begin()
-        parts.language.begin()
+        parts.language.begin(held)
         parts.sampler.begin()
         parts.speech.begin()
         self._protocol.begin()
         self._window.begin()
         self._forget_sound()
-        for x in (system, *past):
-            if len(x):
-                yield parts.language.step(PREFILL, x, asked=False)
-        for x in past:
-            cuts = self._window.close(len(x), Unit((), listens=True))
-            assert not cuts, "what came before fits into the window"
-        assert parts.language.held == self._window.ticks, "the window protects the system prompt"
+
+    def drop_unit(self) -> None:
+        """A stage has raised: the unit at hand was never heard, and the turn is over."""
+        parts = self._parts
+        held, heard, first = self._before
+        parts.language.begin(held)
+        parts.encoder.held, parts.encoder.first = heard, first
+        parts.speech.begin()
+        self._protocol.end_turn()
+        self._forget_sound()
 
     def unit(self, mel: Tensor, *, forced: bool = False) -> Generator[Step, Any, Spoken]:
         """One second.
@@ -159,8 +178,9 @@ class MiniCPMO:
             mel: `[1, mels, frames]`, as many as the encoder's next launch is fed.
             forced: The user has cut in: the model listens, and a turn at hand ends.
         """
-        language, before = self._parts.language, self._parts.language.held
-        heard = yield self._parts.encoder.step(mel)
+        language, encoder, before = self._parts.language, self._parts.encoder, self._parts.language.held
+        self._before = before, encoder.held, encoder.first
+        heard = yield encoder.step(mel)
         yield language.step(PREFILL, self._unit, asked=False)
         logits, _ = yield language.step(PREFILL, heard, asked=True)
         thinks = language.held

@@ -125,6 +125,10 @@ class Protocol:
     def begin(self) -> None:
         """A session begins."""
         self._units = 0
+        self.end_turn()
+
+    def end_turn(self) -> None:
+        """The turn at hand is over, and nothing of it is held any more."""
         self.turn_ended = True  # the model may listen
         self.speaking = False  # the speech decoder holds a part of a turn
 

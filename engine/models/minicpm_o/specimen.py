@@ -59,7 +59,7 @@ class _Course:
 
     def begin(self) -> None:
         self._noise.manual_seed(1)
-        for _ in self._model.begin(torch.zeros(0, TINY.language.stack.width, dtype=torch.bfloat16)):
+        for _ in self._model.begin(()):
             raise AssertionError("there is no system prompt to read")
 
     def unit(self, event: str, index: int) -> Generator[Step, Any, Tensor]:

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from engine.bench.columns import PINNED
-from engine.bench.unit.columns import SPEECH_WAYS
 from engine.bench.unit.equal import compare
 from engine.bench.unit.rig import Outside, UnitAsked, UnitRig
+from engine.builds.replaying import SPEECH_WAYS
 from tests.bench.pretended import PretendedGpu
 
 pytestmark = pytest.mark.usefixtures("one_thread", "released")
