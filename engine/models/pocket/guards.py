@@ -53,7 +53,7 @@ def say_once(text: str, speech_s: float) -> str:
         return text
     for phrase in range(1, len(letters) // 2 + 1):
         if letters[phrase:] == letters[:-phrase]:
-            return text[: at[phrase]].strip()
+            return text[: at[phrase]].rstrip()
     return text
 
 
