@@ -1,11 +1,10 @@
 """One runtime after the other; progress is told, others' work is seen, and what was held is kept."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import psutil
 import pytest
 import soundfile
 
@@ -99,9 +98,12 @@ class Times:
 
 
 def test_others_work_is_what_is_neither_idle_nor_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = sum(psutil.Process(os.getpid()).cpu_times()[:4])
-    monkeypatch.setattr(course.psutil, "cpu_times", lambda: Times(own + 100.0, 5000.0))
-    assert foreign_seconds() == pytest.approx(100.0, abs=1.0)
+    child = SimpleNamespace(cpu_times=lambda: SimpleNamespace(user=2.0, system=1.0))
+    own = SimpleNamespace(user=10.0, system=5.0, children_user=4.0, children_system=3.0)
+    process = SimpleNamespace(cpu_times=lambda: own, children=lambda *, recursive: [child])
+    monkeypatch.setattr(course.psutil, "Process", lambda: process)
+    monkeypatch.setattr(course.psutil, "cpu_times", lambda: Times(125.0, 5000.0))
+    assert foreign_seconds() == 100.0
 
 
 @pytest.fixture
