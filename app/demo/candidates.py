@@ -97,7 +97,7 @@ def groups(sessions: Sessions, runs: Path, shipped: Path = SESSIONS) -> list[Gro
         shipped: The folder of what ships.
     """
     found = [*_runs(runs), *_shipped(shipped)]
-    talks = tuple(map(_talk, sessions.list()))
+    talks = tuple(_talk(session) for session in sessions.list() if not session.damage)
     return [*found, Group("Your conversations", "", talks)] if talks else found
 
 

@@ -169,7 +169,7 @@ class EngineRoom:
             talk.fault(line)
 
         with (
-            session_folder(makes.sessions) as folder,
+            session_folder(makes.sessions, self._standing.let_go) as folder,
             makes.session(built, sound, settings, folder, watch=watch, lose=lose) as opened,
         ):
             talk = Talk(opened, sound, board, makes.clock, makes.calm, publish, check)

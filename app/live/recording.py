@@ -1,7 +1,8 @@
 """Both sides of a conversation as one stereo WAV, the user on the left, the agent as it really sounded on the right.
 
 Written as it goes, its header kept true a second at a time, so that a crash costs a second. A disk that fills up costs
-the recording, not the conversation. Knows no session. Entered by [engine].
+the recording, not the conversation; so does whoever removes or moves it meanwhile. Knows no session. Entered by
+[engine].
 """
 
 import wave
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.errors import NoRoom
+from engine.plain_file import in_place
 from engine.ring import Samples
 
 MOST_BYTES = (1 << 32) - (1 << 20)  # a WAV's header can count so far: 18 hours at 16 kHz
@@ -71,7 +73,9 @@ class StereoRecording:
         except OSError as error:
             self._lose(f"the recording takes no more ({error.strerror})", "room on its disk")
             return
-        if self._bytes >= MOST_BYTES:
+        if not in_place(self.path, self._file.fileno()):
+            self._lose("the recording is not in its place any more: it was removed or moved", "its folder left alone")
+        elif self._bytes >= MOST_BYTES:
             self._lose("the recording is as long as a WAV can be", "")
 
     def _put(self, frames: Samples) -> None:

@@ -22,6 +22,7 @@ from app.audio.state import LATENCIES_S, SoundSettings
 from app.live.snapshot import Listening
 from engine.errors import CadenceError, NoRoom
 from engine.part_file import PartFile
+from engine.plain_file import open_plain
 
 MAX_BYTES = 1 << 20  # no settings file of ours is longer
 
@@ -120,7 +121,7 @@ class SettingsFile:
         self.settings = replace(self.settings, **changes)
 
     def _read(self) -> None:
-        with self.path.open("rb") as file:
+        with open_plain(self.path) as file:
             text = file.read(MAX_BYTES + 1)
         try:
             found = json.loads(text) if len(text) <= MAX_BYTES else None

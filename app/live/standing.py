@@ -6,6 +6,7 @@ tells is let go. Any thread enters; the lock is held for a few assignments.
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from app.live.snapshot import Listened, Phase, Progress, Snapshot, Trial
@@ -74,6 +75,12 @@ class Standing:
         with self._lock:
             if ticket == self._ticket:
                 self.state = replace(self.state, **changes)
+
+    def let_go(self, log: Path) -> None:
+        """A session's files are gone again, whoever's turn it is by now."""
+        with self._lock:
+            if self.state.log == log:
+                self.state = replace(self.state, log=None, recording=None)
 
     def say(self, message: str) -> None:
         """One line for the user, whatever is under way; an empty one takes back the last, where it still stands."""

@@ -19,6 +19,7 @@ PAGE_WIDTH = 860  # a line of text past that is tiring to read
 def text(words: str = "", name: str = "") -> QLabel:
     """Running text, wrapped; `name` is its place in the style sheet."""
     label = QLabel(words)
+    label.setTextFormat(Qt.TextFormat.PlainText)  # some of it comes from logs and drivers
     label.setWordWrap(True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if name:
@@ -29,6 +30,7 @@ def text(words: str = "", name: str = "") -> QLabel:
 def heading(words: str, name: str = "heading") -> QLabel:
     """A heading."""
     label = QLabel(words)
+    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setObjectName(name)
     return label
 

@@ -28,9 +28,10 @@ from app.window.asking import ask_to_delete
 from app.window.desk import Desk
 from app.window.layouts import Card, heading, row, text
 from app.window.replay_view import ReplayView
-from engine.phrases import spoken
+from engine.phrases import printable, spoken
 
 COLUMNS = ("Began", "Length", "Late seconds", "Median slack", "Model", "Runtime", "Remarks")
+WIDEST = 260  # of a column in pixels: a name from a log may be of any length
 EXPORT_NAMES = {
     "jsonl": "Timing log (JSON Lines)",
     "csv": "Table (CSV)",
@@ -44,15 +45,18 @@ def described(session: PastSession) -> tuple[str, ...]:
     slack = "" if session.median_slack_ms is None else spoken(session.median_slack_ms)
     late = f"{session.overruns} of {session.units}" if session.overruns else "none"
     remarks = [part for part in ("recorded" if session.recording else "", session.caveat) if part]
-    return (
-        words.began(session.began),
-        words.length(session.seconds),
-        late,
-        slack,
-        session.model,
-        session.runtime,
-        "; ".join(remarks),
+    known = (
+        ("", "", "", "", "")
+        if session.damage
+        else (
+            words.length(session.seconds),
+            late,
+            slack,
+            session.model,
+            session.runtime,
+        )
     )
+    return tuple(printable(cell) for cell in (words.began(session.began), *known, "; ".join(remarks)))
 
 
 class SessionsPage(QStackedWidget):
@@ -109,6 +113,7 @@ class SessionsPage(QStackedWidget):
         self.list.setAlternatingRowColors(True)
         self.list.setMinimumHeight(120)
         self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.list.header().setMaximumSectionSize(WIDEST)
         self.list.header().setResizeContentsPrecision(100)  # rows that a column's width goes by
         self.list.header().setStretchLastSection(True)
         self.list.setTabKeyNavigation(False)
@@ -167,16 +172,16 @@ class SessionsPage(QStackedWidget):
 
     def _show_choice(self) -> None:
         chosen = self.chosen
-        for button in (self.open, self.export, self.delete):
-            button.setEnabled(chosen is not None)
-        if chosen is not None and chosen.log == self._under_way:
-            self.delete.setEnabled(False)
-            self.delete.setToolTip("Stop the conversation first")
-        else:
-            self.delete.setToolTip("")
+        damaged = "Its log cannot be read" if chosen is not None and chosen.damage else ""
+        for button in (self.open, self.export):
+            button.setEnabled(chosen is not None and not damaged)
+            button.setToolTip(damaged)
+        goes_on = chosen is not None and (chosen.log == self._under_way or chosen.held)
+        self.delete.setEnabled(chosen is not None and not goes_on)
+        self.delete.setToolTip("It goes on, here or in another window: stop it first" if goes_on else "")
 
     def _open(self) -> None:
-        if (session := self.chosen) is not None:
+        if (session := self.chosen) is not None and not session.damage:
             self.setCurrentWidget(self.replay)
             self.replay.open(session)
 

@@ -129,8 +129,8 @@ def stream(stream: StreamState) -> str:
 
 
 def began(moment: datetime) -> str:
-    """When a session began, in this computer's zone, the way that sorts."""
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    """When a session began, in this computer's zone, the way that sorts; two may begin in one minute."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def length(seconds: float) -> str:

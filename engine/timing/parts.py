@@ -7,8 +7,14 @@ from typing import Annotated
 
 import msgspec
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Milliseconds = Annotated[float, msgspec.Meta(ge=0)]
+# Bounds that no session meets, and past which a reader's own arithmetic, or a window's, would fail.
+MOST = 1 << 60  # nanoseconds: 36 years; bytes: an exbibyte
+MOST_MS = 1e13
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Whole = Annotated[int, msgspec.Meta(ge=-MOST, le=MOST)]
+Nanoseconds = Whole
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=MOST_MS)]
+SignedMilliseconds = Annotated[float, msgspec.Meta(ge=-MOST_MS, le=MOST_MS)]
 PathName = Annotated[str, msgspec.Meta(pattern="^(graph|clocked|seam|eager|stock)$")]
 Scalar = bool | int | float | str | None
 
@@ -21,7 +27,7 @@ class StageShape(Part, frozen=True, kw_only=True):
     """One exact shape that the plan foresees for a stage."""
 
     stage: str
-    shape: tuple[int, ...]
+    shape: tuple[Whole, ...]
 
 
 class PlanSummary(Part, frozen=True, kw_only=True):
@@ -57,8 +63,8 @@ class AudioSetup(Part, frozen=True, kw_only=True):
 class StepRecord(Part, frozen=True, kw_only=True):
     """One step inside a stage, where the stage has a finer deadline than the unit's (Moshi's 80 ms frames)."""
 
-    start_ns: int
-    deadline_ns: int
+    start_ns: Nanoseconds
+    deadline_ns: Nanoseconds
     wall_ms: Milliseconds
 
 
@@ -78,12 +84,12 @@ class StageRecord(Part, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     name: str
-    start_ns: int
+    start_ns: Nanoseconds
     wall_ms: Milliseconds
-    device_start_ns: int | None
+    device_start_ns: Nanoseconds | None
     device_ms: Milliseconds | None
     ticks: Count
-    shape: tuple[int, ...]
+    shape: tuple[Whole, ...]
     path: PathName
     steps: tuple[StepRecord, ...] = ()
 
@@ -110,7 +116,7 @@ class GpuRecord(Part, frozen=True, kw_only=True):
     """
 
     clock_mhz: Count
-    temperature_c: int
+    temperature_c: Whole
     throttle: str = ""
 
 

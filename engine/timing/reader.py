@@ -13,9 +13,12 @@ from typing import BinaryIO
 import msgspec
 
 from engine.errors import BadLog
+from engine.plain_file import open_plain
 from engine.timing.records import SCHEMA, AnyRecord, End, SessionHeader, UnitRecord
 
 MAX_LINE_BYTES = 16 << 20  # a longer line is no line of ours, and must not fill the memory
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what a line of another's may make of a decoder
+NO_END = "the log has no end line: the session crashed or is still running"
 
 
 class _Opening(msgspec.Struct):
@@ -47,12 +50,12 @@ class Log:
         """
         decoder = msgspec.json.Decoder(AnyRecord)
         with _open(self.path) as file:
-            for number, line in enumerate(_lines(file, self.path), start=1):
+            for number, line in enumerate(lines_of(file, self.path), start=1):
                 if not line.strip():
                     continue
                 try:
                     record = decoder.decode(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                except REFUSED as error:
                     if not line.endswith(b"\n"):
                         return
                     raise _bad_line(self.path, number, str(error)) from error
@@ -69,7 +72,7 @@ class Log:
         """What a reader of the figures must know about the file; empty where it is whole."""
         if self.cut_short:
             return "the log's last line was cut short and is left out"
-        return "" if self.end else "the log has no end line: the session crashed or is still running"
+        return "" if self.end else NO_END
 
 
 def read_log(path: Path) -> Log:
@@ -80,7 +83,7 @@ def read_log(path: Path) -> Log:
     """
     with _open(path) as file:
         try:
-            first = next(_lines(file, path), b"")
+            first = next(lines_of(file, path), b"")
             header = _header(path, first)
             last = _last_line(file, file.tell())
         except OSError as error:
@@ -90,19 +93,24 @@ def read_log(path: Path) -> Log:
         try:
             record = msgspec.json.decode(last, type=AnyRecord)
             end = record if isinstance(record, End) else None
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except REFUSED:
             cut_short = not last.endswith(b"\n")  # a whole line that is wrong is refused where it is read
     return Log(path=path, header=header, end=end, cut_short=cut_short)
 
 
 def _open(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        return open_plain(path)
     except OSError as error:
         raise BadLog(f"{path} cannot be opened ({error.strerror})", "a timing log (.jsonl)") from error
 
 
-def _lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def lines_of(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Its lines, each with its end.
+
+    Raises:
+        BadLog: One is longer than any of ours.
+    """
     number = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -116,7 +124,7 @@ def _header(path: Path, line: bytes) -> SessionHeader:
         raise BadLog(f"{path} is empty", "a timing log (.jsonl)")
     try:
         opening = msgspec.json.decode(line, type=_Opening)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except REFUSED as error:
         what = (
             "was cut short in its first line" if not line.endswith(b"\n") and line[:1] == b"{" else "is no timing log"
         )
@@ -129,7 +137,7 @@ def _header(path: Path, line: bytes) -> SessionHeader:
         )
     try:
         return msgspec.json.decode(line, type=SessionHeader)
-    except msgspec.MsgspecError as error:
+    except REFUSED as error:
         raise _bad_line(path, 1, str(error)) from error
 
 

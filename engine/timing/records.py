@@ -17,8 +17,10 @@ from engine.timing.parts import (
     GpuRecord,
     MemoryRecord,
     Milliseconds,
+    Nanoseconds,
     PlanSummary,
     Scalar,
+    SignedMilliseconds,
     StageRecord,
 )
 
@@ -86,11 +88,11 @@ class UnitRecord(Record, frozen=True, kw_only=True, tag="unit", omit_defaults=Tr
 
     index: Count
     event: EventName
-    arrival_ns: int
-    start_ns: int
-    finish_ns: int
-    deadline_ns: int
-    response_delay_ms: float | None = None
+    arrival_ns: Nanoseconds
+    start_ns: Nanoseconds
+    finish_ns: Nanoseconds
+    deadline_ns: Nanoseconds
+    response_delay_ms: SignedMilliseconds | None = None
     voice_sha256: Digest | None = None
     stages: tuple[StageRecord, ...]
     memory: MemoryRecord
@@ -137,7 +139,7 @@ class Fault(Record, frozen=True, kw_only=True, tag="fault"):
     """
 
     index: Count | None
-    at_ns: int
+    at_ns: Nanoseconds
     stage: str | None
     message: str
 
@@ -151,7 +153,7 @@ class Device(Record, frozen=True, kw_only=True, tag="device"):
         message: One line in words.
     """
 
-    at_ns: int
+    at_ns: Nanoseconds
     name: str
     message: str
 
@@ -167,7 +169,7 @@ class Reset(Record, frozen=True, kw_only=True, tag="reset"):
     """
 
     index: Count | None
-    at_ns: int
+    at_ns: Nanoseconds
     lifetime: LifetimeName
     freed_bytes: Count
 
@@ -215,7 +217,7 @@ class End(Record, frozen=True, kw_only=True, tag="end"):
     speak: Count
     flush: Count
     overruns: Count
-    least_slack_ms: float | None
+    least_slack_ms: SignedMilliseconds | None
     faults: Count
     resets: Count
     overflows: Count

@@ -1,7 +1,8 @@
 """Writes a session's timing log, a whole line at a time, as the session runs.
 
 A crash loses at most the line at hand. A disk that fills up costs the log, not the conversation: the last whole line
-stays, the loss is told once, and further lines are let go. Knows nothing of stages or clocks. Entered by the engine
+stays, the loss is told once, and further lines are let go. So is a log that somebody removes or moves while it is
+written: that is seen with the next line. Knows nothing of stages or clocks. Entered by the engine
 thread; `close` by any, where that thread does not come to it in time.
 """
 
@@ -16,6 +17,7 @@ from typing import Self
 
 from engine.errors import NoRoom
 from engine.part_file import PartFile
+from engine.plain_file import in_place
 from engine.timing.privacy import scrubbed
 from engine.timing.records import End, Record, SessionHeader, Transcript
 from engine.timing.totals import Totals
@@ -95,6 +97,8 @@ class LogWriter:
                 self._append(line)
             except OSError as error:
                 self._lose(error)
+            if self.lost is None and not in_place(self.path, self._file.fileno()):
+                self._tell_lost("is not in its place any more: it was removed or moved", "its folder left alone")
 
     def close(self, reason: str = "finished") -> None:
         """Write the `end` line, once, and close the file."""
@@ -121,11 +125,10 @@ class LogWriter:
             pass  # the reader lets go of a last line that was cut short
         finally:
             self._file.close()
-        self.lost = NoRoom(
-            f"the timing log {self.path} takes no more lines ({error.strerror}) and is cut short",
-            "room on its disk",
-            "the session goes on without a log",
-        )
+        self._tell_lost(f"takes no more lines ({error.strerror}) and is cut short", "room on its disk")
+
+    def _tell_lost(self, why: str, needed: str) -> None:
+        self.lost = NoRoom(f"the timing log {self.path} {why}", needed, "the session goes on without a log")
         self._on_lost(self.lost)
 
     def __enter__(self) -> Self:

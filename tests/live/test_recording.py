@@ -1,5 +1,7 @@
 """A recording is a whole WAV at any moment, holds both sides side by side, and a full disk costs it alone."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +90,19 @@ def test_a_full_disk_costs_the_recording_and_is_said_once(tmp_path: Path, monkey
     assert soundfile.info(tmp_path / "r.wav").frames == RATE_HZ
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a file that is open where it is")
+def test_a_recording_that_goes_while_it_is_written_is_told_once(tmp_path: Path) -> None:
+    lost: list[NoRoom] = []
+    recording = StereoRecording(tmp_path / "r.wav", RATE_HZ, lost.append)
+    recording.write(tone(1, RATE_HZ), tone(1, RATE_HZ))
+    assert lost == []
+    (tmp_path / "r.wav").unlink()
+    for _ in range(3):
+        recording.write(tone(1, RATE_HZ), tone(1, RATE_HZ))
+    recording.close()
+    assert ["not in its place any more" in str(each) for each in lost] == [True]
+
+
 def test_it_ends_before_its_header_can_count_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 4 * RATE_HZ)
     lost: list[NoRoom] = []
@@ -145,3 +160,19 @@ def test_a_recording_whose_last_second_finds_no_room_is_said_though_the_session_
     bench.clock.at(5.9, lambda: monkeypatch.setattr(StereoRecording, "_put", full))
     bench.talk(5.95)
     assert [fault.message.count("the recording takes no more") for fault in bench.snapshot.faults] == [1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a file that is open where it is")
+@pytest.mark.parametrize("removed_s", [3.5, 7.9])
+def test_files_that_somebody_removes_while_they_are_written_are_said_at_the_stop_at_the_latest(
+    tmp_path: Path, removed_s: float
+) -> None:
+    bench = Bench(tmp_path)
+    bench.settings.change(record=True)
+    bench.clock.at(removed_s, lambda: shutil.rmtree(bench.logs[0].parent))
+    talked = bench.talk(8)
+    assert talked.phase is Phase.TALKING
+    gone = sorted(fault.message.split(" /")[0] for fault in bench.snapshot.faults)
+    assert [line[:20] for line in gone] == ["the recording is not", "the timing log"[:20]]
+    assert bench.snapshot.recording is None or removed_s > 7
+    assert list(bench.folder.iterdir()) == []

@@ -1,4 +1,6 @@
 import json
+import os
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,8 @@ def test_what_is_no_log_of_this_schema_is_refused_in_one_line(tmp_path: Path, co
         (line_of(unit(1)).replace(b"LISTEN", b"SINGING"), r"line 3.*event"),
         (line_of(unit(1)).replace(b'"ticks":1', b'"ticks":"1"'), r"line 3.*ticks"),
         (line_of(unit(1)).replace(b'"ticks":1', b'"ticks":NaN'), "line 3"),
+        (line_of(unit(1)).replace(b'"ticks":1', b'"ticks":' + b"9" * 30), "line 3"),
+        (b'{"type":"unit","more":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "line 3"),
         (line_of(header()), "line 3.*second session"),
     ],
 )
@@ -114,6 +118,14 @@ def test_a_whole_line_that_is_wrong_is_named(tmp_path: Path, line: bytes, says: 
 def test_a_file_that_is_not_there_or_is_a_folder_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(BadLog, match="cannot be opened"):
+            read_log(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files there")
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log.jsonl")  # whose reader would wait for somebody who writes
+    for path in (tmp_path / "log.jsonl", Path("/dev/zero")):
+        with pytest.raises(BadLog, match="it is no plain file"):
             read_log(path)
 
 

@@ -1,7 +1,9 @@
 import errno
 import json
 import os
-from collections.abc import Iterator
+import shutil
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,40 @@ def files_of_at_most_100_bytes() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def removed(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+def moved(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("wastebasket"))
+
+
+def replaced(path: Path) -> None:
+    path.unlink()
+    path.write_text("another's")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a file that is open where it is")
+@pytest.mark.parametrize("goes", [removed, moved, replaced])
+@pytest.mark.parametrize("after", [1, 0])
+def test_a_log_that_goes_while_it_is_written_is_told_once_with_the_next_line(
+    tmp_path: Path, goes: Callable[[Path], None], after: int
+) -> None:
+    """Or with the last, at the latest."""
+    told: list[str] = []
+    (tmp_path / "s").mkdir()
+    path = tmp_path / "s" / "log.jsonl"
+    with LogWriter(path, header(), on_lost=lambda lost: told.append(str(lost))) as log:
+        log.write(unit(0))
+        assert told == []
+        goes(path)
+        for index in range(1, 1 + after):
+            log.write(unit(index))
+            assert len(told) == 1
+    assert len(told) == 1
+    assert "not in its place any more" in told[0]
 
 
 def test_a_log_that_cannot_begin_says_so_at_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Past sessions are listed, replayed at any pace, taken away in four forms and removed; what is kept is the user's."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replaced
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from app.live.sessions import EXPORTS, LOG
+from app.live.sessions import EXPORTS, LOG, session_folder
 from app.live.settings import SettingsFile
 from app.live.snapshot import Phase
 from app.window.replay_view import ReplayView
 from app.window.sessions_page import SessionsPage
 from engine.timing import Transcript
 from tests.fakes import ManualClock
-from tests.made_up_sessions import conversation, write
+from tests.made_up_sessions import conversation, header, write
 from tests.window.rig import Rig, write_sessions
 
 
@@ -61,8 +63,7 @@ def test_a_thousand_sessions_are_listed_within_the_windows_time(rig: Rig) -> Non
 
 
 def test_without_a_session_the_page_says_so(rig: Rig, tmp_path: Path) -> None:
-    for folder in (tmp_path / "sessions").iterdir():
-        (folder / LOG).unlink()
+    shutil.rmtree(tmp_path / "sessions")
     page(rig).enter()
     rig.settle()
     assert page(rig).empty.isVisible()
@@ -123,6 +124,63 @@ def test_the_session_that_runs_is_not_deleted(rig: Rig) -> None:
     assert not page(rig).delete.isEnabled()
     rig.show(phase=Phase.IDLE)
     assert page(rig).delete.isEnabled()
+
+
+def test_a_session_that_goes_on_elsewhere_is_not_deleted_nor_where_it_began_since_it_was_listed(
+    rig: Rig, tmp_path: Path
+) -> None:
+    with session_folder(tmp_path / "sessions") as folder:
+        write(folder / LOG, conversation(5))
+        page(rig).enter()
+        rig.settle()
+        page(rig).list.setCurrentItem(page(rig).list.topLevelItem(0))
+        session = page(rig).chosen
+        assert session is not None
+        assert session.folder == folder
+        assert rows(rig)[0][-1] == "it goes on"
+        assert not page(rig).delete.isEnabled()
+        assert "another window" in page(rig).delete.toolTip()
+        page(rig)._delete(session)
+        rig.settle()
+        assert "goes on" in rig.window.status.notice.text()
+    assert (folder / LOG).exists()
+    page(rig).enter()
+    rig.settle()
+    assert page(rig).delete.isEnabled()
+
+
+def test_a_damaged_session_is_listed_beside_whole_ones_and_can_be_deleted_alone(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "sessions" / "2027-01-01 10-00-00.000000").mkdir()
+    (tmp_path / "sessions" / "2027-01-01 10-00-00.000000" / LOG).write_bytes(b"[" * 100_000)
+    page(rig).enter()
+    rig.settle()
+    page(rig).list.setCurrentItem(page(rig).list.topLevelItem(0))
+    damaged, *whole = rows(rig)
+    assert len(whole) == 3
+    assert damaged == ["2027-01-01 10:00:00", "", "", "", "", "", "damaged: its log is no timing log"]
+    assert [each.isEnabled() for each in (page(rig).open, page(rig).export, page(rig).delete)] == [False, False, True]
+    page(rig)._open()
+    assert page(rig).list.isVisible()
+    asked(rig, "Delete")
+    assert rows(rig) == whole
+
+
+def test_what_a_foreign_log_says_of_itself_is_text_and_pushes_nothing_out_of_view(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "sessions" / "2027-01-01 10-00-00.000000").mkdir()
+    odd = "<img src='x'>\n\x1b[2J" + "a very long name of a model " * 40
+    head = replaced(header(), model=odd, wall_clock="2027-01-01T10:00:00+00:00")
+    write(tmp_path / "sessions" / "2027-01-01 10-00-00.000000" / LOG, conversation(5), head)
+    page(rig).enter()
+    rig.settle()
+    assert "\n" not in rows(rig)[0][4]
+    columns = page(rig).list.header()
+    right = columns.sectionViewportPosition(5) + columns.sectionSize(5)
+    assert right < page(rig).list.viewport().width(), "the runtime is in view"
+    assert columns.sectionViewportPosition(6) < page(rig).list.viewport().width() - 60, "and so are the remarks"
+    page(rig).open.click()
+    rig.settle()
+    assert page(rig).replay.facts.textFormat() is Qt.TextFormat.PlainText
+    assert rig.window.width() <= 1180
 
 
 def test_recording_and_words_are_off_until_asked_for(rig: Rig) -> None:
