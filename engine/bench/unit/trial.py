@@ -25,11 +25,11 @@ from engine.bench.unit.rig import NOISE_FRAMES, TINY_NOISE_FRAMES, Outside, Unit
 from engine.bench.unit.staged import compare_stages
 from engine.bench.unit.verdict import LONGEST_MINUTES, Difference, Timed, Trial
 from engine.errors import NoRoom
+from engine.models.layers.mel import MELS, LogMel
 from engine.models.minicpm_o.folder import Released
 from engine.models.minicpm_o.loading import Loaded, load
 from engine.models.minicpm_o.made_up import WholeSizes
 from engine.models.minicpm_o.surveying import state_bytes, survey
-from engine.models.layers.mel import MELS, LogMel
 from engine.models.token2wav.made_up import MadeUp
 from engine.models.token2wav.shapes import flow_shapes
 from engine.models.token2wav.timelines import prompt_tokens
