@@ -20,9 +20,11 @@ import platformdirs
 
 from app.audio.state import LATENCIES_S, SoundSettings
 from app.live.snapshot import Listening
-from engine.errors import CadenceError, NoRoom
+from engine.errors import AskedWrongly, CadenceError, NoRoom
+from engine.models import registry
 from engine.part_file import PartFile
 from engine.plain_file import open_plain
+from engine.runtime import RUNTIMES
 
 MAX_BYTES = 1 << 20  # no settings file of ours is longer
 
@@ -128,7 +130,7 @@ class SettingsFile:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            self._put_aside("it is damaged: the defaults hold")
+            self._put_aside(f"the settings in {self.path.name} are damaged: the defaults hold")
             return
         known, refused = {each.name: type(getattr(Settings(), each.name)) for each in fields(Settings)}, list[str]()
         values = dict[str, Any]()
@@ -137,19 +139,20 @@ class SettingsFile:
                 self._unknown[key] = value
                 continue
             try:
-                values[key] = _within_reason(msgspec.convert(value, known[key]))
-            except msgspec.ValidationError:
+                values[key] = _within_reason(key, msgspec.convert(value, known[key]))
+            except (msgspec.ValidationError, AskedWrongly):
                 refused.append(key)
         self.settings = Settings(**values)
         if refused:
-            self._put_aside(f"its {', '.join(refused)} cannot be read: the default holds")
+            what = ", ".join(refused)
+            self._put_aside(f"what {self.path.name} says of {what} cannot be used: the default holds")
 
     def _put_aside(self, why: str) -> None:
         """Keep the file as it is beside its place, so that what a user wrote is not lost to the next change."""
         kept = self.path.with_name(self.path.name + ".bad")
         with suppress(OSError):
             shutil.copyfile(self.path, kept)
-        self.remark = f"{self.path.name}: {why}; the file as it was is {kept.name}"
+        self.remark = f"{why}; the file as it was is kept as {kept.name}"
 
     def _write(self) -> None:
         plain = {**self._unknown, **msgspec.to_builtins(replace(self.settings, **self._kept))}
@@ -174,12 +177,22 @@ class SettingsFile:
             ) from None
 
 
-def _within_reason(value: Any) -> Any:
-    """A value of the right type, with numbers brought to where they mean something."""
+def _within_reason(field: str, value: Any) -> Any:
+    """A value of the right type, with numbers brought to where they mean something.
+
+    Raises:
+        AskedWrongly: It names what this version has not.
+    """
     if isinstance(value, SoundSettings):
         usual = SoundSettings()
         latency_s = _within(value.output_latency_s, min(LATENCIES_S), max(LATENCIES_S), usual.output_latency_s)
         return replace(value, volume=_within(value.volume, 0.0, 1.0, usual.volume), output_latency_s=latency_s)
+    if field == "model":
+        entry = registry.find(value)
+        entry.require_runs()
+        return entry.name
+    if field == "runtime" and value not in RUNTIMES:
+        raise AskedWrongly(f"there is no runtime named {value!r}", f"one of {', '.join(RUNTIMES)}")
     return value
 
 

@@ -153,6 +153,18 @@ def test_what_the_window_has_set_silent_is_said_in_a_terminal(
     assert "volume is at zero" in said
 
 
+@pytest.mark.parametrize("model", ["nope", "moshi"])
+def test_a_model_in_the_settings_that_cannot_be_had_is_no_reason_not_to_open_and_one_asked_for_is(
+    machine: Callable[..., list[str]], model: str
+) -> None:
+    went = machine(THERE, ":0")
+    talk.settings_path().parent.mkdir(parents=True, exist_ok=True)
+    talk.settings_path().write_text(f'{{"first_start_done": true, "model": "{model}"}}')
+    assert main([]) == 0
+    assert went[-1] == "window"
+    assert main(["talk", "--model", model]) == 2
+
+
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ from app.audio.state import LATENCIES_S, EchoMode, SoundSettings
 from app.live.settings import Settings, SettingsFile, Theme
 from app.live.snapshot import Listening
 from engine.errors import NoRoom
+from engine.models import registry
+from engine.runtime import RUNTIMES
 
 text = some.text(some.characters(exclude_categories=("Cs",)), max_size=20)
 choices = some.builds(DeviceChoice, name=text, api=text)
@@ -34,7 +36,8 @@ all_settings = some.builds(
     talk_key=text,
     theme=some.sampled_from(Theme),
     record=some.booleans(),
-    model=text,
+    model=some.sampled_from([entry.name for entry in registry.entries() if entry.runs]),
+    runtime=some.sampled_from(RUNTIMES),
 )
 json_values = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats() | text,
@@ -102,6 +105,30 @@ def test_a_wrong_value_is_its_default_and_is_named(tmp_path: Path) -> None:
     assert file.settings == Settings(record=True, listening=Listening.HOLD)
     assert "theme" in file.remark
     assert "record" not in file.remark
+
+
+@pytest.mark.parametrize("model", ["nope", "moshi", "", "pocket\n"])
+def test_a_model_that_this_version_cannot_run_costs_that_choice_and_is_named(tmp_path: Path, model: str) -> None:
+    file = kept(tmp_path / "settings.json", {"model": model, "first_start_done": True})
+    assert file.settings == Settings(first_start_done=True)
+    assert "model" in file.remark
+    assert json.loads((tmp_path / "settings.json.bad").read_text())["model"] == model
+
+
+def test_a_runtime_that_there_is_not_costs_that_choice(tmp_path: Path) -> None:
+    file = kept(tmp_path / "settings.json", {"runtime": "magic", "record": True})
+    assert file.settings == Settings(record=True)
+    assert "runtime" in file.remark
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files there")
+def test_a_pipe_in_the_files_place_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    file = SettingsFile(tmp_path / "settings.json")
+    assert file.settings == Settings()
+    assert "it is no plain file" in file.remark
+    with pytest.raises(NoRoom):
+        file.change(record=True)
 
 
 def test_numbers_are_brought_to_where_they_mean_something(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_the_last_change_is_on_the_disk_though_the_window_closes_at_once(rig: Ri
 DAMAGED = {
     "cut": "{",
     "another thing": "[]",
+    "a model that is not there": '{"first_start_done": true, "model": "nope"}',
     "odd values": '{"theme": "purple", "window": "!!!", "talk_key": 3}',
     "zeros": "\0" * 40,
 }
